@@ -1,0 +1,1 @@
+"""Adapters that keep everything in this process, one file per port."""

@@ -1,0 +1,1 @@
+"""The rules of runs: events, steps, calls, composition, validation and the state machine. Pure and synchronous."""
