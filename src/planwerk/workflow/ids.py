@@ -52,7 +52,7 @@ class IdSource:
 
     def __init__(
         self,
-        clock_ns: Callable[[], int] = time.time_ns,  # noqa: TID251 - the default of drivers; rules never make ids
+        clock_ns: Callable[[], int] = time.time_ns,
         entropy: Callable[[int], bytes] = os.urandom,
     ) -> None:
         self._clock_ns = clock_ns
