@@ -28,6 +28,13 @@ SemanticKind = Literal["LLM", "RETRIEVER", "RERANKER", "EMBEDDING", "TOOL", "GUA
 RESERVED_FIELDS: Final = frozenset({"type", "family"})
 
 
+def _family_of(cls: type[BaseModel]) -> Family:
+    families = {parent.__name__ for parent in cls.__mro__ if parent.__module__ == __name__}
+    if families >= {"ControlEvent", "DisplayEvent"}:
+        return "both"
+    return "control" if "ControlEvent" in families else "display"
+
+
 class Event(BaseModel):
     """A fact or a request. Subclass one of the families, not this class.
 
@@ -55,6 +62,18 @@ class Event(BaseModel):
     ephemeral: ClassVar[bool] = False
     answered_by: ClassVar[tuple[type[Event], ...]] = ()
     """Classes of which one answers this event from outside the run: a person, an agent, a timer (E8)."""
+
+    def __init_subclass__(
+        cls,
+        *,
+        label: LocaleString | str | None = None,
+        icon: str | None = None,
+        kind: SemanticKind | None = None,
+        ephemeral: bool | None = None,
+        **kwargs: Any,
+    ) -> None:
+        # The keywords are read in __pydantic_init_subclass__, when the fields are known.
+        super().__init_subclass__(**kwargs)
 
     @classmethod
     def __pydantic_init_subclass__(
@@ -163,15 +182,6 @@ class DisplayEvent(Event):
 
 class ControlAndDisplayEvent(ControlEvent, DisplayEvent):
     """Moves a run and is shown."""
-
-
-def _family_of(cls: type[Event]) -> Family:
-    control, display = issubclass(cls, ControlEvent), issubclass(cls, DisplayEvent)
-    return "both" if control and display else "control" if control else "display"
-
-
-for _base in (ControlEvent, DisplayEvent, ControlAndDisplayEvent):
-    _base.family = _family_of(_base)
 
 
 class StartEvent(ControlAndDisplayEvent, label=LocaleString(en="Started", de="Begonnen", fr="Commencé", it="Iniziato")):
