@@ -1,0 +1,203 @@
+"""What the workspace wing needs stored: one port, `Storage`, and the values that go in and out of it (A6)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from planwerk.access.ids import TenantId
+from planwerk.workflow.ids import ArtifactId, MessageId, ThreadId, WorkspaceId
+from planwerk.workspace.rules.envelope import LogEnvelope
+from planwerk.workspace.rules.outcomes import Outcome
+from planwerk.workspace.rules.state import (
+    ArtifactEntity,
+    Entity,
+    Found,
+    Key,
+    MessageEntity,
+    Revision,
+    RunEntity,
+    ThreadEntity,
+    WorkspaceEntity,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRef:
+    """A command by its sender and id, and what it said (A2.3)."""
+
+    sender: str
+    """Kind and id of the participant: `user:0198…`."""
+    id: str
+    body_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """The first outcome of a command, kept for 30 days."""
+
+    body_hash: str
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class CursorMove:
+    """A stored position that moves in the same transaction as what was read up to it."""
+
+    name: str
+    expected: int
+    new: int
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a workspace has under some keys, at one head or a later one. `head` was read first."""
+
+    head: int
+    workspace: WorkspaceEntity | None
+    found: Mapping[Key, Found]
+    result: CommandResult | None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """Everything one decision changes; it is written whole or not at all."""
+
+    tenant: TenantId
+    workspace: WorkspaceId
+    expected_head: int
+    events: Sequence[LogEnvelope] = ()
+    entities: Sequence[Entity] = ()
+    revisions: Sequence[Revision] = ()
+    contents: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    """Model messages by their hash; a hash that is stored already is left as it is."""
+    command: CommandRef | None = None
+    outcome: Outcome | None = None
+    time: datetime | None = None
+    """When the command was decided; results older than 30 days are forgotten by it."""
+    cursor: CursorMove | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FeedItem:
+    """One envelope in the order in which all workspaces committed; `position` grows and may have gaps."""
+
+    position: int
+    tenant: TenantId
+    envelope: LogEnvelope
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadContents:
+    """A thread with its messages that are still there and its runs, each in the order of the log."""
+
+    thread: ThreadEntity
+    messages: tuple[MessageEntity, ...]
+    runs: tuple[RunEntity, ...]
+    head_seq: int
+
+
+class Storage(Protocol):
+    """Workspaces and their logs. Every reading method sees only what is committed."""
+
+    async def load(
+        self, tenant: TenantId, workspace: WorkspaceId, keys: Collection[Key], command: tuple[str, str] | None = None
+    ) -> Loaded:
+        """What is under these keys, and the result of a command given as sender and id.
+
+        A workspace of another tenant is loaded as none at all.
+        """
+        ...
+
+    async def commit(self, commit: Commit) -> None:
+        """Write the commit in one transaction, and wake who waits for changes.
+
+        Raises:
+            StaleHead: The workspace is no longer at the expected head, or one with its kind and owner exists already.
+            StaleCursor: The cursor stands elsewhere.
+        """
+        ...
+
+    async def read(
+        self,
+        workspace: WorkspaceId,
+        *,
+        after_seq: int = 0,
+        before_seq: int | None = None,
+        threads: Collection[ThreadId] | None = None,
+        limit: int | None = None,
+        last: int | None = None,
+    ) -> list[LogEnvelope]:
+        """The log between two places, both left out; the first `limit` or the `last` of it, in order of `seq`.
+
+        Args:
+            threads: Leave out what belongs to other threads; what belongs to no thread is always given.
+        """
+        ...
+
+    async def head_seq(self, workspace: WorkspaceId) -> int:
+        """The `seq` of the last event; 0 for a workspace that does not exist."""
+        ...
+
+    async def feed(self, after: int, limit: int) -> list[FeedItem]:
+        """The logs of all workspaces in commit order, after this position. None appears below one already given."""
+        ...
+
+    def changes(self) -> AsyncIterator[None]:
+        """Give one item at once, and one whenever something may have been committed since the last, by any process.
+
+        Commits of this process are told at once, those of others within a fraction of a second. Nothing is missed
+        between two items: read everything after your position for each.
+        """
+        ...
+
+    async def cursor(self, name: str) -> int:
+        """A stored position; 0 if there is none yet."""
+        ...
+
+    async def save_cursor(self, name: str, position: int) -> None:
+        """Store a position; one that lies behind the stored one changes nothing."""
+        ...
+
+    async def contents(self, tenant: TenantId, hashes: Collection[str]) -> dict[str, bytes]:
+        """Stored model messages by hash; what is not there is left out."""
+        ...
+
+    async def find_workspace(self, tenant: TenantId, kind: str, owner: str | None) -> WorkspaceEntity | None:
+        """The private workspace of an owner, or the tenant's admin workspace."""
+        ...
+
+    async def list_workspaces(self, tenant: TenantId) -> list[WorkspaceEntity]:
+        """All workspaces of a tenant, oldest first."""
+        ...
+
+    async def locate_thread(self, tenant: TenantId, thread: ThreadId) -> WorkspaceId | None:
+        """The workspace of a thread; the one that had this id first, should two have it."""
+        ...
+
+    async def list_threads(
+        self, workspace: WorkspaceId, *, before_updated_seq: int | None, limit: int
+    ) -> list[ThreadEntity]:
+        """Threads by their last event, newest first, beginning below this `seq`."""
+        ...
+
+    async def thread_contents(self, workspace: WorkspaceId, thread: ThreadId) -> ThreadContents | None:
+        """A thread as it is now, in one consistent reading."""
+        ...
+
+    async def message_path(self, workspace: WorkspaceId, message: MessageId) -> list[MessageEntity]:
+        """The messages from the root to this one; empty if it is not there.
+
+        Where a parent is a run whose reply never came, the path goes on from the message that run was to answer.
+        """
+        ...
+
+    async def list_artifacts(self, workspace: WorkspaceId, type_: str, *, archived: bool) -> list[ArtifactEntity]:
+        """Artifacts of a type in the order of their creation; archived ones only if asked for."""
+        ...
+
+    async def list_revisions(self, workspace: WorkspaceId, artifact: ArtifactId) -> list[Revision]:
+        """All revisions of an artifact, oldest first."""
+        ...

@@ -1,0 +1,29 @@
+"""Facts of runs, which the projector alone brings from the journals into the log (E7.9).
+
+Each is recorded once however often it is offered: a start, a reply or an end that the log already has gives no event.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TypeAlias
+
+from pydantic import BaseModel, ConfigDict, SerializeAsAny
+
+from planwerk.access.actors import Actor
+from planwerk.workflow.ids import RunId, ThreadId
+from planwerk.workspace.rules.events import MessagePosted, RunEnded, RunStarted, ThreadRenamed
+
+RunFact: TypeAlias = RunStarted | MessagePosted | ThreadRenamed | RunEnded
+
+
+class Fact(BaseModel):
+    """One thing that a run did, as the log is to tell it. `time` is the journal's."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    thread: ThreadId
+    run: RunId
+    actor: Actor
+    event: SerializeAsAny[RunFact]
+    time: datetime | None = None
