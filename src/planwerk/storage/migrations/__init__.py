@@ -1,0 +1,10 @@
+"""The schema's history, shipped in the package; the names of its revisions, so that nobody imports Alembic to compare."""
+
+from __future__ import annotations
+
+from typing import Final
+
+REVISIONS: Final = ("0001",)
+"""All revisions, oldest first; a test compares them with the files in `versions/`."""
+
+HEAD: Final = REVISIONS[-1]

@@ -1,0 +1,217 @@
+"""Every table that adapters share: the one definition that migrations are compared with.
+
+JSON is stored as text and times as ISO text in UTC, which sorts as the times do, so that SQLite and PostgreSQL hold the
+same bytes. What is looked up by is a column; the rest of an entity is its `data`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+metadata: Final = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+GROWING: Final = BigInteger().with_variant(Integer, "sqlite")
+"""A key that the database counts up; SQLite counts only a column of exactly this type."""
+
+
+def _text(name: str, *args: Any, **options: Any) -> Column[str]:
+    return Column(name, Text, *args, nullable=options.pop("nullable", False), **options)
+
+
+def _number(name: str, *args: Any, **options: Any) -> Column[int]:
+    return Column(name, BigInteger, *args, nullable=options.pop("nullable", False), **options)
+
+
+# The workspace wing ---------------------------------------------------------------------------------------------------
+
+workspaces: Final = Table(
+    "workspaces",
+    metadata,
+    _text("id", primary_key=True),
+    _text("tenant"),
+    _text("sole", nullable=True),  # "private:ACCOUNT" or "admin": of these a tenant has one
+    _number("head"),
+    _text("data"),
+    UniqueConstraint("tenant", "sole"),
+)
+
+log: Final = Table(
+    "log",
+    metadata,
+    Column("position", GROWING, primary_key=True, autoincrement=True),
+    _text("workspace", ForeignKey("workspaces.id")),
+    _number("seq"),
+    _text("id"),
+    _text("time"),
+    _text("thread", nullable=True),
+    _text("run", nullable=True),
+    _text("actor"),
+    _text("traceparent", nullable=True),
+    _text("type"),
+    _number("v"),
+    _text("data"),
+    UniqueConstraint("workspace", "seq"),
+    Index(None, "workspace", "thread", "seq"),
+    sqlite_autoincrement=True,
+)
+
+threads: Final = Table(
+    "threads",
+    metadata,
+    _text("workspace", ForeignKey("workspaces.id"), primary_key=True),
+    _text("id", primary_key=True),
+    _number("updated_seq"),
+    _text("data"),
+    Index(None, "id"),
+    Index(None, "workspace", "updated_seq"),
+)
+
+messages: Final = Table(
+    "messages",
+    metadata,
+    _text("workspace", ForeignKey("workspaces.id"), primary_key=True),
+    _text("id", primary_key=True),
+    _text("thread"),
+    _text("parent", nullable=True),
+    _number("seq"),
+    Column("retracted", Boolean, nullable=False),
+    _text("data"),
+    Index(None, "workspace", "thread", "seq"),
+)
+
+thread_runs: Final = Table(
+    "thread_runs",
+    metadata,
+    _text("workspace", ForeignKey("workspaces.id"), primary_key=True),
+    _text("id", primary_key=True),
+    _text("thread"),
+    _text("message"),
+    Column("ended", Boolean, nullable=False),
+    _number("requested_seq"),
+    _text("data"),
+    Index(None, "workspace", "thread", "requested_seq"),
+)
+
+artifacts: Final = Table(
+    "artifacts",
+    metadata,
+    _text("workspace", ForeignKey("workspaces.id"), primary_key=True),
+    _text("id", primary_key=True),
+    _text("type"),
+    Column("archived", Boolean, nullable=False),
+    _text("created"),
+    _text("data"),
+    Index(None, "workspace", "type", "created"),
+)
+
+revisions: Final = Table(
+    "revisions",
+    metadata,
+    _text("workspace", ForeignKey("workspaces.id"), primary_key=True),
+    _text("artifact", primary_key=True),
+    Column("version", BigInteger, primary_key=True, autoincrement=False),
+    Column("whole", Boolean, nullable=False),  # has a snapshot
+    _text("data"),
+)
+
+contents: Final = Table(
+    "contents",
+    metadata,
+    _text("scope", primary_key=True),  # whose contents these are: a tenant's turns, or a run's histories
+    _text("hash", primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+)
+
+command_results: Final = Table(
+    "command_results",
+    metadata,
+    _text("workspace", ForeignKey("workspaces.id"), primary_key=True),
+    _text("sender", primary_key=True),
+    _text("id", primary_key=True),
+    _text("body_hash"),
+    _text("outcome"),
+    _text("time"),
+    Index(None, "time"),
+)
+
+cursors: Final = Table("cursors", metadata, _text("name", primary_key=True), _number("position"))
+
+# Runs: journals, queue, records, contexts (owned by the runtime's adapters) ---------------------------------------------
+
+journal_appends: Final = Table(
+    "journal_appends",
+    metadata,
+    Column("feed", GROWING, primary_key=True, autoincrement=True),
+    _text("run"),
+    _number("first_position"),
+    _number("last_position"),
+    _number("fence"),
+    _text("entries"),
+    UniqueConstraint("run", "first_position"),
+    sqlite_autoincrement=True,
+)
+
+run_queue: Final = Table(
+    "run_queue",
+    metadata,
+    _text("run", primary_key=True),
+    _number("fence"),
+    _text("lease_owner", nullable=True),
+    _text("lease_until", nullable=True),
+    _text("not_before", nullable=True),
+    _text("state"),
+    Index(None, "state", "not_before"),
+)
+
+run_records: Final = Table(
+    "run_records",
+    metadata,
+    _text("run", primary_key=True),
+    _text("tenant"),
+    _text("workspace", nullable=True),
+    _text("thread", nullable=True),
+    _text("profile"),
+    _number("profile_version", nullable=True),
+    _text("blueprint"),
+    _text("status"),
+    _text("started", nullable=True),
+    _text("ended", nullable=True),
+    _text("summary"),
+    _number("version", server_default=text("0")),
+    Index(None, "tenant", "started"),
+    Index(None, "thread"),
+)
+
+contexts: Final = Table(
+    "contexts",
+    metadata,
+    _text("scope", primary_key=True),  # "run" or "thread"
+    _text("owner", primary_key=True),
+    _text("key", primary_key=True),
+    _text("value"),
+    _number("version"),
+)
+
+# Access: tenants, accounts, keys, sessions, sign-in tokens (owned by the access room's adapter) -------------------------
