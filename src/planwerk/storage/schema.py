@@ -215,3 +215,64 @@ contexts: Final = Table(
 )
 
 # Access: tenants, accounts, keys, sessions, sign-in tokens (owned by the access room's adapter) -------------------------
+
+tenants: Final = Table(
+    "tenants",
+    metadata,
+    _text("id", primary_key=True),
+    _text("name"),
+    _text("created"),
+)
+
+accounts: Final = Table(
+    "accounts",
+    metadata,
+    _text("id", primary_key=True),
+    _text("tenant", ForeignKey("tenants.id")),
+    _text("login", unique=True),
+    _text("name"),
+    _text("role"),
+    _text("locale", nullable=True),
+    Column("disabled", Boolean, nullable=False),
+    _text("sole", nullable=True, unique=True),  # "local_owner": of these an installation has one
+    _text("password_hash", nullable=True),
+    _text("created"),
+    Index(None, "tenant", "created"),
+)
+
+api_keys: Final = Table(
+    "api_keys",
+    metadata,
+    _text("id", primary_key=True),
+    _text("tenant", ForeignKey("tenants.id")),
+    _text("account", ForeignKey("accounts.id")),
+    _text("name"),
+    _text("hash"),
+    _text("scopes", nullable=True),  # a JSON list; null is everything the account may do
+    _text("created"),
+    _text("expires", nullable=True),
+    _text("last_used", nullable=True),
+    _text("revoked", nullable=True),
+    Index(None, "tenant", "created"),
+)
+
+sessions: Final = Table(
+    "sessions",
+    metadata,
+    _text("hash", primary_key=True),
+    _text("account", ForeignKey("accounts.id")),
+    _text("created"),
+    _text("last_used"),
+    _text("expires"),
+    Index(None, "account"),
+    Index(None, "expires"),
+)
+
+sign_in_tokens: Final = Table(
+    "sign_in_tokens",
+    metadata,
+    _text("hash", primary_key=True),
+    _text("account", ForeignKey("accounts.id")),
+    _text("expires"),
+    Index(None, "account"),
+)
