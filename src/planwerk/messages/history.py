@@ -123,7 +123,7 @@ def _cleaned(message: ModelMessage) -> ModelMessage:
 
 
 def _with_typed_numbers(message: ModelMessage) -> ModelMessage:
-    """pydantic-ai's default of a float field is the int `0`, which would be written as `0` now and `0.0` later (E1.5)."""
+    """pydantic-ai fills a float field with the int `0`: written as `0` now, but as `0.0` once read back (E1.5)."""
     if isinstance(message, ModelResponse) and isinstance(cast("Any", message.usage.audio_seconds), int):
         usage = copy(message.usage)
         usage.audio_seconds = float(usage.audio_seconds)
