@@ -158,7 +158,7 @@ command_results: Final = Table(
 
 cursors: Final = Table("cursors", metadata, _text("name", primary_key=True), _number("position"))
 
-# Runs: journals, queue, records, contexts (owned by the runtime's adapters) ---------------------------------------------
+# Runs: journals, queue, records, contexts (owned by the runtime's adapters) -------------------------------------------
 
 journal_appends: Final = Table(
     "journal_appends",
@@ -214,7 +214,7 @@ contexts: Final = Table(
     _number("version"),
 )
 
-# Access: tenants, accounts, keys, sessions, sign-in tokens (owned by the access room's adapter) -------------------------
+# Access: tenants, accounts, keys, sessions, sign-in tokens (owned by the access room's adapter) -----------------------
 
 tenants: Final = Table(
     "tenants",
