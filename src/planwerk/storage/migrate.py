@@ -10,7 +10,7 @@ MigrationError
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -129,7 +129,7 @@ def _run_revisions(connection: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def alembic_on(connection: sqlite3.Connection) -> Iterator[Config]:
+def alembic_on(connection: sqlite3.Connection) -> Generator[Config]:
     """Alembic's configuration on an open connection; what it does is committed at the end, or not at all."""
     from alembic.config import Config
     from sqlalchemy import create_engine

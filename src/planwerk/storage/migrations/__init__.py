@@ -1,4 +1,4 @@
-"""The schema's history, shipped in the package; the names of its revisions, so that nobody imports Alembic to compare."""
+"""The schema's history, shipped in the package; the names of its revisions, so that comparing needs no Alembic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m planwerk.storage.migrations.revise MESSAGE`: write the revision that leads from the last one to the models.
+"""`python -m planwerk.storage.migrations.revise MESSAGE`: write the revision from the last one to the models.
 
 `--again` writes the newest revision anew instead, as long as no release has it.
 """

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TypeAlias
 
-from pydantic import BaseModel, ConfigDict, SerializeAsAny
+from pydantic import BaseModel, ConfigDict, SerializeAsAny, model_validator
 
 from planwerk.access.actors import Actor
 from planwerk.workflow.ids import RunId, ThreadId
@@ -27,3 +27,11 @@ class Fact(BaseModel):
     actor: Actor
     event: SerializeAsAny[RunFact]
     time: datetime | None = None
+
+    @model_validator(mode="after")
+    def _of_its_run(self) -> Fact:
+        event = self.event
+        named = event.message_id if isinstance(event, MessagePosted) else getattr(event, "run_id", self.run)
+        if named != self.run:
+            raise ValueError(f"a fact of run {self.run} names {named}: a reply has the id of its run (A1.6)")
+        return self

@@ -94,6 +94,8 @@ class RunEntity(_Entity):
     requested_by: Actor
     requested: datetime
     stop_requested: bool = False
+    dropped: bool = False
+    """The message it answers was retracted: its reply is not posted."""
     started: datetime | None = None
     ended: datetime | None = None
     status: RunEnd | None = None
@@ -250,9 +252,9 @@ class State:
         return found
 
 
-EntityT = TypeVar("EntityT", bound=_Entity)
+ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
-def changed(entity: EntityT, **changes: Any) -> EntityT:
-    """A copy of a frozen entity with these fields changed."""
+def changed(entity: ModelT, **changes: Any) -> ModelT:
+    """A copy of a frozen entity or event with these fields changed."""
     return entity.model_copy(update=changes)

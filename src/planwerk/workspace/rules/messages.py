@@ -1,0 +1,163 @@
+"""Decides `post_message` and `retract_message`: the tree of a thread, and who waits for whom.
+
+A thread's messages form a tree (A1.6): editing posts a sibling, nothing is overwritten. Every accepted post asks for a
+run in the same commit (E7.9). A thread runs one run after another: `ThreadEntity.pending` has them in order, the first
+is the active one. `when=next` queues behind all of them; `when=instead` asks the active one to stop and comes right
+after it, so what was queued stays behind.
+
+A reply has the id of its run, so a message can name the reply to come as its parent. Retracting takes a message and all
+below it, replies to come included: their runs are asked to stop, and what they still say is not posted.
+"""
+
+from __future__ import annotations
+
+from planwerk.access.actors import Actor
+from planwerk.workflow.ids import MessageId, RunId
+from planwerk.workspace.rules.commands import LAST, PostMessage, RetractMessage
+from planwerk.workspace.rules.drafting import Decision, Draft
+from planwerk.workspace.rules.errors import InvalidState, NotFound, ValidationFailed
+from planwerk.workspace.rules.events import MessagePosted, MessageRetracted
+from planwerk.workspace.rules.outcomes import Recorded
+from planwerk.workspace.rules.runs import ask_to_stop, queue_run, refuse_used_run_id
+from planwerk.workspace.rules.state import (
+    Key,
+    MessageEntity,
+    MessageKey,
+    PendingKey,
+    RunEntity,
+    RunKey,
+    State,
+    ThreadEntity,
+    ThreadKey,
+    TreeKey,
+    changed,
+)
+from planwerk.workspace.rules.visibility import only_people
+
+
+def needs_post_message(command: PostMessage, state: State) -> frozenset[Key]:
+    keys: list[Key] = [
+        ThreadKey(command.thread_id),
+        PendingKey(command.thread_id),
+        MessageKey(command.message_id),
+        RunKey(RunId(command.message_id)),
+        RunKey(command.run_id),
+        MessageKey(MessageId(command.run_id)),
+    ]
+    if command.parent_id not in (None, LAST):
+        keys += [MessageKey(MessageId(command.parent_id)), RunKey(RunId(command.parent_id))]
+    return state.missing(*keys)
+
+
+def commit_post_message(command: PostMessage, state: State, actor: Actor) -> Decision:
+    """A message in its place in the tree, and a run that is to answer it."""
+    only_people(actor, "post a message as a person's")
+    thread = state.thread(command.thread_id)
+    _refuse_used_message_id(command, state)
+    refuse_used_run_id(command.run_id, state)
+    if not command.content.strip() and not command.files:
+        raise ValidationFailed.of("post_message", "content", "a message has a text or a file")
+    draft = Draft(state, actor)
+    message = MessageEntity(
+        id=command.message_id,
+        thread=thread.id,
+        parent=_parent(command, state, thread),
+        role="user",
+        content=command.content,
+        files=command.files,
+        actor=actor,
+        time=state.now,
+        seq=draft.seq + 1,
+    )
+    draft.emit(
+        MessagePosted(
+            message_id=message.id,
+            parent_id=message.parent,
+            role="user",
+            content=message.content,
+            files=message.files,
+        ),
+        thread=thread.id,
+    )
+    draft.save(message)
+    queue_run(draft, changed(thread, last_message=message.id), command)
+    return draft.decide(Recorded(seq=draft.seq, run_id=command.run_id))
+
+
+def _refuse_used_message_id(command: PostMessage, state: State) -> None:
+    used = state.find_message(command.message_id) or state.find_run(RunId(command.message_id))
+    if used is not None or command.message_id == command.run_id:
+        raise InvalidState(
+            f"message id {command.message_id} is used already (A2.3: an id is used once in a workspace).",
+            what_to_do="Make a new id for a new message; repeat the first one unchanged to get its result again.",
+        )
+
+
+def _parent(command: PostMessage, state: State, thread: ThreadEntity) -> MessageId | None:
+    """The message that the new one follows.
+
+    Raises:
+        NotFound: The named parent is neither a message of this thread nor the reply to come of one of its runs.
+    """
+    named = command.parent_id
+    if named is None:
+        return None
+    if named == LAST:
+        return _reply_to_come(state, thread) or thread.last_message
+    message, run = state.find_message(MessageId(named)), state.find_run(RunId(named))
+    if message is not None and message.thread == thread.id and not message.retracted:
+        return message.id
+    if message is None and run is not None and run.thread == thread.id and run.ended is None and not run.dropped:
+        return MessageId(run.id)
+    raise NotFound("message", named)
+
+
+def _reply_to_come(state: State, thread: ThreadEntity) -> MessageId | None:
+    """The reply of the run that will run last, of those whose reply will be posted."""
+    dropped = {run.id for run in state.pending(thread.id) if run.dropped}
+    return next((MessageId(run) for run in reversed(thread.pending) if run not in dropped), None)
+
+
+def needs_retract_message(command: RetractMessage, state: State) -> frozenset[Key]:
+    return state.missing(ThreadKey(command.thread_id), TreeKey(command.thread_id), PendingKey(command.thread_id))
+
+
+def commit_retract_message(command: RetractMessage, state: State, actor: Actor) -> Decision:
+    """The message and all below it are gone; every other branch is as it was (UI-07)."""
+    only_people(actor, "retract a message")
+    thread = state.thread(command.thread_id)
+    tree, pending = state.tree(thread.id), state.pending(thread.id)
+    by_id = {message.id: message for message in tree}
+    if command.message_id not in by_id:
+        raise NotFound("message", command.message_id)
+    gone = subtree(command.message_id, tree, pending)
+    draft = Draft(state, actor)
+    below = tuple(message.id for message in tree if message.id in gone and message.id != command.message_id)
+    draft.emit(MessageRetracted(message_id=command.message_id, below=below), thread=thread.id)
+    for message in tree:
+        if message.id in gone:
+            draft.save(changed(message, retracted=True))
+    for run in pending:
+        if run.message in gone:
+            draft.save(changed(ask_to_stop(draft, run), dropped=True))
+    left = [message for message in tree if message.id not in gone]
+    draft.touch(changed(thread, last_message=max(left, key=lambda m: m.seq).id if left else None))
+    return draft.decide(Recorded(seq=draft.seq))
+
+
+def subtree(root: MessageId, tree: tuple[MessageEntity, ...], pending: tuple[RunEntity, ...]) -> frozenset[MessageId]:
+    """The message and all below it, the replies to come of pending runs included."""
+    children: dict[MessageId, list[MessageId]] = {}
+    for message in tree:
+        if message.parent is not None:
+            children.setdefault(message.parent, []).append(message.id)
+    for run in pending:
+        children.setdefault(run.message, []).append(MessageId(run.id))
+    gone: set[MessageId] = set()
+    open_: list[MessageId] = [root]
+    while open_:
+        message_id = open_.pop()
+        if message_id not in gone:
+            gone.add(message_id)
+            open_ += children.get(message_id, [])
+    return frozenset(gone)

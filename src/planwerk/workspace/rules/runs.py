@@ -1,0 +1,129 @@
+"""Decides `request_run` and `stop_run`, and how a run takes its place in its thread's queue."""
+
+from __future__ import annotations
+
+from planwerk.access.actors import Actor
+from planwerk.workflow.ids import MessageId, RunId
+from planwerk.workspace.rules.commands import PostMessage, RequestRun, StopRun
+from planwerk.workspace.rules.drafting import Decision, Draft
+from planwerk.workspace.rules.errors import InvalidState, NotFound
+from planwerk.workspace.rules.events import RunRequested, StopRequested
+from planwerk.workspace.rules.outcomes import Recorded
+from planwerk.workspace.rules.state import (
+    Key,
+    MessageKey,
+    PendingKey,
+    RunEntity,
+    RunKey,
+    State,
+    ThreadEntity,
+    ThreadKey,
+    changed,
+)
+from planwerk.workspace.rules.visibility import only_people
+
+
+def needs_request_run(command: RequestRun, state: State) -> frozenset[Key]:
+    return state.missing(
+        ThreadKey(command.thread_id),
+        PendingKey(command.thread_id),
+        MessageKey(command.message_id),
+        RunKey(command.run_id),
+        MessageKey(MessageId(command.run_id)),
+    )
+
+
+def commit_request_run(command: RequestRun, state: State, actor: Actor) -> Decision:
+    """Another run on a person's message; its reply becomes a sibling of those that are there."""
+    only_people(actor, "ask for a run")
+    thread = state.thread(command.thread_id)
+    refuse_used_run_id(command.run_id, state)
+    message = state.find_message(command.message_id)
+    if message is None or message.thread != thread.id or message.retracted:
+        raise NotFound("message", command.message_id)
+    if message.role != "user":
+        raise InvalidState(
+            f"message {message.id} is a reply, and a run answers a person's message (A1.6).",
+            what_to_do=f"Ask for a run on its parent {message.parent}.",
+        )
+    draft = Draft(state, actor)
+    queue_run(draft, thread, command)
+    return draft.decide(Recorded(seq=draft.seq, run_id=command.run_id))
+
+
+def needs_stop_run(command: StopRun, state: State) -> frozenset[Key]:
+    return state.missing(RunKey(command.run_id))
+
+
+def commit_stop_run(command: StopRun, state: State, actor: Actor) -> Decision:
+    """Ask a run to stop. One that has ended, or was asked before, is left as it is: both wanted the same."""
+    only_people(actor, "stop a run")
+    run = state.find_run(command.run_id)
+    if run is None:
+        raise NotFound("run", command.run_id)
+    draft = Draft(state, actor)
+    ask_to_stop(draft, run)
+    return draft.decide(Recorded(seq=draft.seq, run_id=run.id))
+
+
+def refuse_used_run_id(run: RunId, state: State) -> None:
+    """Refuse the id of a run or of a message, for a reply has the id of its run.
+
+    Raises:
+        InvalidState: The id is used.
+    """
+    if state.find_run(run) is not None or state.find_message(MessageId(run)) is not None:
+        raise InvalidState(
+            f"run id {run} is used already (A2.3: an id is used once in a workspace).",
+            what_to_do="Make a new id for a new run.",
+        )
+
+
+def queue_run(draft: Draft, thread: ThreadEntity, command: PostMessage | RequestRun) -> None:
+    """Request the run and give it its place: behind all pending ones, or right behind the active one, which stops."""
+    pending = thread.pending
+    if command.when == "instead" and pending:
+        active = next(run for run in draft.state.pending(thread.id) if run.id == pending[0])
+        ask_to_stop(draft, active)
+        pending = (pending[0], command.run_id, *pending[1:])
+    else:
+        pending = (*pending, command.run_id)  # "now" steers a run, and where no step takes steering it queues (S2.3)
+    seq = draft.emit(
+        RunRequested(
+            run_id=command.run_id,
+            message_id=command.message_id,
+            profile=command.profile,
+            profile_version=command.profile_version,
+            blueprint=command.blueprint,
+            when=command.when,
+            start=command.start,
+        ),
+        thread=thread.id,
+        run=command.run_id,
+    )
+    draft.save(
+        RunEntity(
+            id=command.run_id,
+            thread=thread.id,
+            message=command.message_id,
+            profile=command.profile,
+            profile_version=command.profile_version,
+            blueprint=command.blueprint,
+            when=command.when,
+            start=command.start,
+            requested_by=draft.actor,
+            requested=draft.state.now,
+            requested_seq=seq,
+        )
+    )
+    draft.touch(changed(thread, pending=pending, profile=command.profile))
+
+
+def ask_to_stop(draft: Draft, run: RunEntity) -> RunEntity:
+    """Record that the run is to stop, once; the starter carries it into the run's journal (E7.9)."""
+    if run.ended is not None or run.stop_requested:
+        return run
+    draft.emit(StopRequested(run_id=run.id), thread=run.thread, run=run.id)
+    stopping = changed(run, stop_requested=True)
+    draft.save(stopping)
+    return stopping
