@@ -1,0 +1,756 @@
+"""The rules of a run: journal entries in, due executions out (E3 to E5). Pure: no clock, no I/O, no waiting.
+
+`RunSchedule.apply` folds one entry; `decide` says what is due now and applies that too. The same two serve a live run,
+a resumed one (fold the whole journal, then decide), the test runner, and validation.
+
+Theory of operation. An event enters the scope its execution works in. For each parameter that names its class it lies
+in a *cell* until a binding takes it. A step is *eligible* when every single required parameter has an event and a
+starting one has a new one; it is *due* when its optional and list inputs are *settled*: nothing active in the scope
+can still lead to them, by the masks of `plan.py`. A call is a scope of its own; for its caller it is one open thing
+that can still bring the outcomes its active work leads to. Only when that set changes is the caller looked at again.
+
+When a stop is published, nothing new becomes due. Two rules never fire at once: steps are looked at in order of
+declaration, calls before their callers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from planwerk.workflow import entries as journal
+from planwerk.workflow.errors import NotInFlight, PlanwerkError, ScheduleError
+from planwerk.workflow.events import ControlEvent, Event, StopEvent
+from planwerk.workflow.ids import ExecutionId
+from planwerk.workflow.plan import ClassPlan, Composition, ParameterPlan, StepPlan, bits
+from planwerk.workflow.scope import OUTSIDE, Cell, Scope
+from planwerk.workflow.seen import Bound, Execution, Rounds, Seen, in_fan_out_order
+from planwerk.workflow.settling import must_settle
+from planwerk.workflow.stalling import SecondOutcome, TooManyExecutions, call_stalled, run_stalled
+
+AskKey = tuple[str, int, tuple[tuple[int, ...], ...]]
+
+
+@dataclass(slots=True)
+class Decision:
+    """What follows from the entries applied so far."""
+
+    due: list[Execution] = field(default_factory=list[Execution])
+    """Executions to start, already applied; `entry_of` gives the entry of each."""
+    asks: list[Execution] = field(default_factory=list[Execution])
+    """Bindings whose precondition must be asked; answered by a `PreconditionAnswered` entry."""
+    fault: PlanwerkError | None = None
+    """The run cannot go on: it must be ended with this error."""
+
+
+def entry_of(execution: Execution, at: int = 0) -> journal.ExecutionDue:
+    """The journal entry of a due execution."""
+    return journal.ExecutionDue(execution.id, execution.step.name, execution.scope.position, execution.positions, at)
+
+
+class RunSchedule:
+    """The state of one run and the rules that move it."""
+
+    def __init__(self, composition: Composition) -> None:
+        self.composition = composition
+        self.position = 0
+        """Position of the last entry applied."""
+        self.in_flight: dict[ExecutionId, Execution] = {}
+        self.asked: dict[AskKey, Execution] = {}
+        self.requests: dict[int, tuple[Scope, Seen]] = {}
+        """Open requests to people, agents and timers, by position."""
+        self.stop: Event | None = None
+        self.ended = False
+        self.untaken: dict[str, None] = {}
+        """Classes of events that no step of their scope takes."""
+        self._root = Scope(composition.root, 0, None, None)
+        self._scopes: dict[int, Scope] = {0: self._root}
+        self._touched: set[Scope] = set()
+        self._fault: PlanwerkError | None = None
+        self._numbers = 0
+        self._changes = 0
+        """Counts what happened, to ask a held binding again only after a change."""
+        self._apply: dict[type, Callable[..., None]] = {
+            journal.EventPublished: self._published,
+            journal.ExecutionFinished: self._finished,
+            journal.ExecutionDue: self._due_recorded,
+            journal.ExecutionFailed: self._failed,
+            journal.PreconditionAnswered: self._precondition_answered,
+            journal.StopReached: self._nothing,
+            journal.RunEnded: self._run_ended,
+        }
+
+    # Entries in ----------------------------------------------------------------------------------------------------
+
+    def apply(self, entry: journal.Entry) -> None:
+        """Apply one entry, the next of the journal; folding the whole journal rebuilds the run (E7.2).
+
+        Raises:
+            NotInFlight: An execution ended that is not in flight.
+            ScheduleError: The entry names a step, scope or event that this workflow does not have (E7.6).
+        """
+        self.position += 1
+        handler = self._apply.get(type(entry))
+        if handler is not None:
+            handler(entry)
+
+    def _nothing(self, entry: journal.Entry) -> None:
+        """Entries that the rules do not read."""
+
+    def _run_ended(self, entry: journal.RunEnded) -> None:
+        self.ended = True
+
+    def _published(self, entry: journal.EventPublished) -> None:
+        event = entry.event
+        if entry.shown or entry.discarded or not isinstance(event, ControlEvent):
+            return
+        if self.stop is not None:
+            return
+        if entry.answers is not None:
+            self._answered(entry.answers, event)
+        elif entry.execution is None:
+            self._began(event)
+        else:
+            execution = self.in_flight.get(entry.execution)
+            if execution is None:
+                raise NotInFlight(entry.execution)
+            self._returned(execution, event)
+
+    def _began(self, event: Event) -> None:
+        root = self._root
+        kind = root.plan.by_class.get(type(event))
+        if kind is None:
+            raise ScheduleError(
+                f"{type(event).__name__} does not start {self.composition.blueprint.__name__} (E1.3).",
+                what_to_do=f"Start it with {self.composition.start.__name__}.",
+            )
+        start = Seen(self.position, event, kind, rounds=root.no_rounds())
+        root.request = start
+        self._deliver(root, start)
+
+    def _answered(self, request: int, event: Event) -> None:
+        opened = self.requests.pop(request, None)
+        if opened is None:
+            raise ScheduleError(f"no open request at position {request} (E8.1): it was answered or closed before.")
+        scope, asked = opened
+        scope.expect(asked.kind.answers, asked.rounds, -1)
+        kind = scope.plan.by_class[type(event)]
+        self._deliver(scope, Seen(self.position, event, kind, source=asked, rounds=asked.rounds))
+
+    def _returned(self, execution: Execution, event: Event) -> None:
+        """A control event that an execution returned: a stop, a request, an outcome, or an event of its scope."""
+        scope = execution.scope
+        place = execution.published
+        execution.published = place + 1
+        if isinstance(event, StopEvent):
+            self.stop = event
+            return
+        kind = scope.plan.by_class.get(type(event))
+        if kind is None:
+            raise ScheduleError(
+                f"step {execution.step.name} returned {type(event).__name__}, which it does not declare (E2.3).",
+                what_to_do="Add the class to its return annotation.",
+            )
+        seen = Seen(
+            self.position,
+            event,
+            kind,
+            execution=execution,
+            source=execution.source,
+            place=place,
+            rounds=execution.rounds,
+        )
+        if kind.call is not None:
+            self._open_call(scope, seen)
+        elif kind.answers:
+            self.requests[self.position] = (scope, seen)
+            scope.expect(kind.answers, seen.rounds, 1)
+            self._touched.add(scope)
+        elif kind.is_outcome:
+            self._outcome(scope, seen)
+        else:
+            self._deliver(scope, seen)
+
+    def _open_call(self, caller: Scope, request: Seen) -> None:
+        plan = request.kind.call
+        assert plan is not None
+        scope = Scope(plan, request.position, caller, request)
+        self._scopes[request.position] = scope
+        caller.open_calls += 1
+        kind = plan.by_class[type(request.event)]
+        scope.possible = kind.outcomes
+        caller.expect(self._in_caller(scope, scope.possible), request.rounds, 1)
+        self._deliver(scope, Seen(request.position, request.event, kind, source=request, rounds=scope.no_rounds()))
+
+    def _outcome(self, scope: Scope, seen: Seen) -> None:
+        """Delivered inside the call and, at the same time, in the caller's scope (E5.2)."""
+        if scope.answered:
+            self._fault = self._fault or SecondOutcome(seen, scope)
+            return
+        scope.answered = True
+        self._deliver(scope, seen)
+        caller, request = scope.parent, scope.request
+        assert caller is not None
+        assert request is not None
+        kind = caller.plan.by_class.get(type(seen.event))
+        if kind is not None:
+            self._deliver(caller, Seen(seen.position, seen.event, kind, source=request, rounds=request.rounds))
+
+    def _finished(self, entry: journal.ExecutionFinished) -> None:
+        self._landed(entry.execution, returned=bool(entry.outputs))
+
+    def _failed(self, entry: journal.ExecutionFailed) -> None:
+        self._landed(entry.execution, returned=False)
+
+    def _landed(self, identity: ExecutionId, *, returned: bool) -> None:
+        execution = self.in_flight.pop(identity, None)
+        if execution is None:
+            raise NotInFlight(identity)
+        scope = execution.scope
+        self._deactivate(execution)
+        self._changes += 1
+        self._touched.add(scope)
+        if not returned and scope.plan.lone:
+            self._offer_empty_start(scope, execution)
+
+    def _offer_empty_start(self, scope: Scope, execution: Execution) -> None:
+        """An execution that could have led to a lone list, and ended without an event, starts it (E3.1)."""
+        for lone in scope.plan.lone:
+            could_lead = any(
+                parameter.is_list and parameter.same_steps & execution.step.bit for parameter in lone.parameters
+            )
+            within = lone.tracked >= 0 and execution.rounds[lone.tracked] > 0
+            if could_lead and not within and not scope.started & lone.bit:
+                scope.empty_starts |= lone.bit
+                scope.candidates |= lone.bit
+
+    def _due_recorded(self, entry: journal.ExecutionDue) -> None:
+        """A due entry read back is applied as it stands (E3.8)."""
+        if entry.execution in self.in_flight:
+            return
+        scope = self._scopes.get(entry.scope)
+        step = next((step for step in scope.plan.steps if step.name == entry.step), None) if scope is not None else None
+        if scope is None or step is None:
+            raise ScheduleError(
+                f"the journal has {entry.step} due in scope {entry.scope}, which this workflow does not have (E7.6).",
+                what_to_do="Run it with the code it was started with.",
+            )
+        key = (entry.step, entry.scope, entry.binding)
+        asked = self.asked.pop(key, None) or self._unhold(scope, key)
+        if asked is not None:
+            execution = asked
+            if scope.counts[step.index] and execution.asked_after < 0:
+                self._deactivate(execution)
+        else:
+            execution = self._rebuild(scope, step, entry.binding)
+        execution.id = entry.execution
+        self._record(execution)
+
+    def _rebuild(self, scope: Scope, step: StepPlan, binding: tuple[tuple[int, ...], ...]) -> Execution:
+        """The execution of a recorded binding, its events taken out of the cells."""
+        if step.is_direct:
+            position = binding[0][0]
+            for index, (candidate, seen) in enumerate(scope.direct):
+                if candidate is step and seen.position == position:
+                    del scope.direct[index]
+                    return self._execution(scope, step, (seen,))
+            raise ScheduleError(f"the event at position {position} is not new for {step.name} (E7.6).")
+        round_number = self._round_of(scope, step, binding)
+        bound: list[Bound] = []
+        for parameter, positions in zip(step.parameters, binding, strict=True):
+            cell = scope.cell(step, parameter.index, round_number)
+            bound.append(self._take_recorded(scope, step, parameter, cell, positions))
+        return self._execution(scope, step, tuple(bound))
+
+    def _round_of(self, scope: Scope, step: StepPlan, binding: tuple[tuple[int, ...], ...]) -> int:
+        """The round a recorded binding took: that of its first event of the loop, the latest rounds tried first."""
+        if step.tracked < 0:
+            return OUTSIDE
+        for parameter, positions in zip(step.parameters, binding, strict=True):
+            if parameter.of_loop and positions:
+                for round_number in range(scope.top.get(step.index, OUTSIDE), OUTSIDE - 1, -1):
+                    cell = scope.cells.get((step.index, parameter.index, round_number))
+                    if cell is not None and cell.find(positions[0]) is not None:
+                        return round_number
+        return self._latest_complete(scope, step)
+
+    def _take_recorded(
+        self, scope: Scope, step: StepPlan, parameter: ParameterPlan, cell: Cell, positions: tuple[int, ...]
+    ) -> Bound:
+        found = {position: cell.find(position) for position in positions} if len(positions) < 2 else cell.known()
+        known = {position: seen for position, seen in found.items() if seen is not None}
+        missing = [position for position in positions if position not in known]
+        if missing:
+            raise ScheduleError(
+                f"{step.name} took the event at position {missing[0]} as {parameter.name}, which does not fit (E7.6).",
+                what_to_do="Run it with the code it was started with.",
+            )
+        taken = [known[position] for position in positions]
+        if parameter.is_list:
+            self._forget_new(scope, step, parameter, cell)
+            return taken
+        if not taken:
+            return None
+        if parameter.is_single:
+            if taken[0] in cell.new:
+                cell.new.remove(taken[0])
+                self._note_taken(scope, step, parameter, taken[0])
+        else:
+            self._forget_new(scope, step, parameter, cell)
+        cell.last = taken[0]
+        return taken[0]
+
+    def _precondition_answered(self, entry: journal.PreconditionAnswered) -> None:
+        scope = self._scopes.get(entry.scope)
+        if scope is None:
+            raise ScheduleError(f"a precondition of {entry.step} was answered in an unknown scope (E7.6).")
+        key = (entry.step, entry.scope, entry.binding)
+        execution = self.asked.pop(key, None)
+        if execution is None:
+            execution = self._unhold(scope, key)
+        if execution is None:
+            step = next((step for step in scope.plan.steps if step.name == entry.step), None)
+            if step is None:
+                raise ScheduleError(f"{entry.step} is not a step of this workflow (E7.6).")
+            execution = self._rebuild(scope, step, entry.binding)
+        elif execution.asked_after < 0:
+            self._deactivate(execution)
+        if entry.verdict:
+            self.asked[key] = execution
+            execution.asked_after = 0
+        else:
+            execution.asked_after = self._changes
+            scope.held.append(execution)
+        self._touched.add(scope)
+
+    def _unhold(self, scope: Scope, key: AskKey) -> Execution | None:
+        for index, held in enumerate(scope.held):
+            if (held.step.name, scope.position, held.positions) == key:
+                return scope.held.pop(index)
+        return None
+
+    # Events into cells ---------------------------------------------------------------------------------------------
+
+    def _deliver(self, scope: Scope, seen: Seen) -> None:
+        kind = seen.kind
+        self._changes += 1
+        self._touched.add(scope)
+        if not kind.takers and not kind.watchers:
+            if not kind.is_outcome:
+                self.untaken[type(seen.event).__name__] = None
+            return
+        for step, place in kind.takers:
+            if step.is_direct:
+                scope.direct.append((step, seen))
+            else:
+                self._lay_in(scope, step, step.parameters[place], seen)
+        for step in kind.watchers:
+            for watched in step.watched:
+                if watched.own is None and kind.cls in watched.classes:
+                    scope.latest.setdefault((step.index, watched.name), []).append(seen)
+            self._ask_again(scope, step)
+
+    def _lay_in(self, scope: Scope, step: StepPlan, parameter: ParameterPlan, seen: Seen) -> None:
+        round_number = seen.rounds[step.tracked] if step.tracked >= 0 and parameter.of_loop else OUTSIDE
+        cell = scope.cell(step, parameter.index, round_number)
+        cell.new.append(seen)
+        if parameter.is_list:
+            cell.all.append(seen)
+        if parameter.starting:
+            scope.candidates |= step.bit
+        if step.tracked >= 0 and parameter.of_loop:
+            scope.note_new(step, round_number, 1 if parameter.starting else 0)
+        if scope.held:
+            self._ask_again(scope, step)
+
+    def _ask_again(self, scope: Scope, step: StepPlan) -> None:
+        for held in scope.held:
+            if held.step is step:
+                held.asked_after = 0
+                scope.candidates |= step.bit
+
+    # Decisions out -------------------------------------------------------------------------------------------------
+
+    def decide(self, make_id: Callable[[], str]) -> Decision:
+        """Say what is due by the entries applied so far, and apply it.
+
+        Args:
+            make_id: Gives the next execution id; ids are the driver's, so that the rules stay pure.
+        """
+        decision = Decision()
+        if self.stop is not None or self.ended:
+            self._touched.clear()
+            return decision
+        while self._touched and self._fault is None:
+            touched, self._touched = self._touched, set()
+            for scope in sorted(touched, key=_deepest_first) if len(touched) > 1 else touched:
+                self._decide_scope(scope, decision, make_id)
+            if not self._touched and not self.in_flight and not decision.asks and self._fault is None:
+                self._look_for_stalls(decision)
+        decision.fault = self._fault
+        return decision
+
+    def decide_all(self, make_id: Callable[[], str]) -> Decision:
+        """Decide after a fold: every scope is looked at anew."""
+        for scope in self._scopes.values():
+            for key, cell in scope.cells.items():
+                if cell.new:
+                    scope.candidates |= 1 << key[0]
+            self._touched.add(scope)
+        return self.decide(make_id)
+
+    def _decide_scope(self, scope: Scope, decision: Decision, make_id: Callable[[], str]) -> None:
+        if scope.direct:
+            direct, scope.direct = scope.direct, []
+            for step, seen in direct:
+                self._make_due(self._execution(scope, step, (seen,)), decision, make_id)
+        self._release_approved(scope, decision, make_id)
+        if scope.candidates:
+            self._ask_held(scope, decision)
+        self._consider_candidates(scope, decision, make_id)
+        while scope.waiting:
+            ready = [index for index in sorted(scope.waiting) if not self._is_blocked(scope, index)]
+            forced = not ready
+            if forced:
+                ready = self._open_cycle(scope)
+            if not ready:
+                break
+            for index in ready:
+                if index in scope.waiting:
+                    step = scope.plan.steps[index]
+                    round_number = self._stop_waiting(scope, step)
+                    self._start(scope, step, round_number, decision, make_id, forced=forced)
+            self._consider_candidates(scope, decision, make_id)
+        if scope.is_quiet and scope.held:
+            self._ask_held(scope, decision, changed_only=True)
+        self._tell_caller(scope)
+
+    def _release_approved(self, scope: Scope, decision: Decision, make_id: Callable[[], str]) -> None:
+        if not self.asked:
+            return
+        approved = [
+            key for key, execution in self.asked.items() if execution.scope is scope and execution.asked_after >= 0
+        ]
+        for key in approved:
+            self._make_due(self.asked.pop(key), decision, make_id)
+
+    def _ask_held(self, scope: Scope, decision: Decision, *, changed_only: bool = False) -> None:
+        for held in list(scope.held):
+            if (held.asked_after < self._changes) if changed_only else (held.asked_after == 0):
+                scope.held.remove(held)
+                self._ask(held, decision)
+
+    def _consider_candidates(self, scope: Scope, decision: Decision, make_id: Callable[[], str]) -> None:
+        while scope.candidates:
+            candidates, scope.candidates = scope.candidates, 0
+            for index in bits(candidates):
+                self._consider(scope, scope.plan.steps[index], decision, make_id)
+
+    def _consider(self, scope: Scope, step: StepPlan, decision: Decision, make_id: Callable[[], str]) -> None:
+        if step.is_direct:
+            return
+        round_number = self._eligible_round(scope, step)
+        if round_number is None:
+            return
+        waits = any(
+            must_settle(parameter, has_new=bool(scope.cell(step, parameter.index, round_number).new))
+            for parameter in step.parameters
+        )
+        if waits:
+            self._wait(scope, step, round_number)
+        else:
+            self._start(scope, step, round_number, decision, make_id)
+
+    def _wait(self, scope: Scope, step: StepPlan, round_number: int) -> None:
+        known = scope.waiting.get(step.index)
+        if known == round_number:
+            return
+        if known is not None:
+            self._stop_waiting(scope, step)
+        rounds = self._rounds_waiting(scope, step, round_number)
+        scope.waiting[step.index] = round_number
+        scope.waiting_rounds[step.index] = rounds
+        scope.activate(step, rounds, own_round=round_number)
+
+    def _stop_waiting(self, scope: Scope, step: StepPlan) -> int:
+        round_number = scope.waiting.pop(step.index)
+        scope.deactivate(step, scope.waiting_rounds.pop(step.index), own_round=round_number)
+        return round_number
+
+    def _rounds_waiting(self, scope: Scope, step: StepPlan, round_number: int) -> Rounds:
+        rounds = scope.no_rounds()
+        if not rounds:
+            return rounds
+        for parameter in step.parameters:
+            cell = scope.cell(step, parameter.index, round_number)
+            for seen in (*cell.new, *([cell.last] if cell.last is not None else ())):
+                rounds = tuple(map(max, rounds, seen.rounds))
+        return _one_more(rounds, step)
+
+    def _eligible_round(self, scope: Scope, step: StepPlan) -> int | None:
+        """The earliest round in which the step is eligible (E3.1, E3.9)."""
+        if step.tracked < 0:
+            return OUTSIDE if self._is_eligible(scope, step, OUTSIDE, latest=True) else None
+        latest = self._latest_complete(scope, step)
+        fresh = sorted(round_number for round_number, count in scope.fresh.get(step.index, {}).items() if count > 0)
+        for round_number in dict.fromkeys([*fresh, latest]):
+            if self._is_eligible(scope, step, round_number, latest=round_number == latest):
+                return round_number
+        return None
+
+    def _latest_complete(self, scope: Scope, step: StepPlan) -> int:
+        """The latest round that has all required events of the loop; new events from outside join it."""
+        looping = [parameter for parameter in step.parameters if parameter.of_loop and parameter.is_single]
+        top = scope.top.get(step.index, OUTSIDE)
+        for round_number in range(top, OUTSIDE - 1, -1):
+            cells = [scope.cells.get((step.index, parameter.index, round_number)) for parameter in looping]
+            if all(cell is not None and (cell.new or cell.last is not None) for cell in cells):
+                return round_number
+        return top
+
+    def _is_eligible(self, scope: Scope, step: StepPlan, round_number: int, *, latest: bool) -> bool:
+        has_new = bool(scope.empty_starts & step.bit)
+        for parameter in step.parameters:
+            cell = scope.cell(step, parameter.index, round_number)
+            if parameter.is_single and not cell.new and cell.last is None:
+                return False
+            if parameter.starting and cell.new and (latest or parameter.of_loop):
+                has_new = True
+        return has_new
+
+    def _is_blocked(self, scope: Scope, index: int) -> bool:
+        """Whether something active can still bring the waiting step an event of its round (E3.2)."""
+        step = scope.plan.steps[index]
+        round_number = scope.waiting[index]
+        return any(
+            self._blockers(scope, step, parameter, round_number) != (0, 0)
+            for parameter in step.parameters
+            if must_settle(parameter, has_new=bool(scope.cell(step, parameter.index, round_number).new))
+        )
+
+    def _blockers(self, scope: Scope, step: StepPlan, parameter: ParameterPlan, round_number: int) -> tuple[int, int]:
+        """Active steps and arriving classes that can still bring the parameter an event of this round."""
+        if step.tracked < 0:
+            return scope.active & parameter.same_steps, scope.arriving & parameter.same_arrivals
+        same, earlier = scope.active_in(step.tracked, round_number)
+        steps = same & parameter.same_steps | earlier & parameter.earlier_steps
+        if scope.runs_earlier(step.tracked, round_number):
+            steps |= step.bit
+        same, earlier = scope.arriving_in(step.tracked, round_number)
+        return steps, same & parameter.same_arrivals | earlier & parameter.earlier_arrivals
+
+    def _open_cycle(self, scope: Scope) -> list[int]:
+        """One member of a set of steps that wait only for each other (E3.4); empty if there is no such set."""
+        blockers: dict[int, int] = {}
+        for_list: dict[int, bool] = {}
+        outside = {index for index, count in enumerate(scope.counts) if count > (1 if index in scope.waiting else 0)}
+        stuck: set[int] = set()
+        for index, round_number in scope.waiting.items():
+            step = scope.plan.steps[index]
+            found, arrivals, waits_for_list = 0, 0, False
+            for parameter in step.parameters:
+                if must_settle(parameter, has_new=bool(scope.cell(step, parameter.index, round_number).new)):
+                    steps, classes = self._blockers(scope, step, parameter, round_number)
+                    found |= steps
+                    arrivals |= classes
+                    waits_for_list |= parameter.is_list and bool(steps or classes)
+            blockers[index] = found
+            for_list[index] = waits_for_list
+            if not arrivals and not any(number in outside for number in bits(found)):
+                stuck.add(index)
+        shrunk = True
+        while shrunk:
+            reachable = {index for index in stuck if any(number not in stuck for number in bits(blockers[index]))}
+            shrunk = bool(reachable)
+            stuck -= reachable
+        behind = {index: _all_behind(index, blockers) for index in stuck}
+        sources = [index for index in stuck if all(index in behind[other] for other in behind[index])]
+        if not sources:
+            return []
+        return [min(sources, key=lambda index: (for_list[index], index))]
+
+    # Bindings ------------------------------------------------------------------------------------------------------
+
+    def _start(
+        self,
+        scope: Scope,
+        step: StepPlan,
+        round_number: int,
+        decision: Decision,
+        make_id: Callable[[], str],
+        *,
+        forced: bool = False,
+    ) -> None:
+        """Bind each new event at once (E3.5); what must settle first goes back to waiting."""
+        first = True
+        while True:
+            latest = step.tracked < 0 or round_number == self._latest_complete(scope, step)
+            if not self._is_eligible(scope, step, round_number, latest=latest):
+                break
+            if not forced and not first and self._must_settle_now(scope, step, round_number):
+                self._wait(scope, step, round_number)
+                return
+            first = False
+            execution = self._bind(scope, step, round_number)
+            if step.has_precondition:
+                self._ask(execution, decision)
+            else:
+                self._make_due(execution, decision, make_id)
+        if step.tracked >= 0 or scope.fresh.get(step.index):
+            scope.candidates |= step.bit if self._eligible_round(scope, step) is not None else 0
+
+    def _must_settle_now(self, scope: Scope, step: StepPlan, round_number: int) -> bool:
+        """Whether a further binding would repeat a required event that may not be the last of its kind (E3.2)."""
+        return any(
+            parameter.is_single and must_settle(parameter, has_new=False) and not cell.new
+            for parameter in step.parameters
+            for cell in [scope.cell(step, parameter.index, round_number)]
+        )
+
+    def _bind(self, scope: Scope, step: StepPlan, round_number: int) -> Execution:
+        scope.empty_starts &= ~step.bit
+        bound: list[Bound] = []
+        for parameter in step.parameters:
+            cell = scope.cell(step, parameter.index, round_number)
+            if parameter.is_list:
+                bound.append(in_fan_out_order(cell.all))
+                self._forget_new(scope, step, parameter, cell)
+            elif parameter.is_single:
+                if cell.new:
+                    cell.last = cell.new.popleft()
+                    self._note_taken(scope, step, parameter, cell.last)
+                bound.append(cell.last)
+            else:
+                if cell.new:
+                    cell.last = cell.new[-1]
+                    self._forget_new(scope, step, parameter, cell)
+                bound.append(cell.last)
+        return self._execution(scope, step, tuple(bound))
+
+    def _forget_new(self, scope: Scope, step: StepPlan, parameter: ParameterPlan, cell: Cell) -> None:
+        if parameter.starting and parameter.of_loop and step.tracked >= 0:
+            for seen in cell.new:
+                scope.note_new(step, seen.rounds[step.tracked], -1)
+        cell.new.clear()
+
+    def _note_taken(self, scope: Scope, step: StepPlan, parameter: ParameterPlan, seen: Seen) -> None:
+        if parameter.starting and parameter.of_loop and step.tracked >= 0:
+            scope.note_new(step, seen.rounds[step.tracked], -1)
+
+    def _execution(self, scope: Scope, step: StepPlan, bound: tuple[Bound, ...]) -> Execution:
+        source: Seen | None = None
+        rounds = scope.no_rounds()
+        for parameter, taken in zip(step.parameters, bound, strict=True):
+            if parameter.starting and source is None:
+                source = taken if isinstance(taken, Seen) else taken[0] if taken else None
+            if rounds and not parameter.read_only:
+                for seen in (taken,) if isinstance(taken, Seen) else taken or ():
+                    rounds = tuple(map(max, rounds, seen.rounds))
+        if source is None:
+            source = next((taken for taken in bound if isinstance(taken, Seen)), scope.request)
+        self._numbers += 1
+        execution = Execution(step, scope, bound, source, _one_more(rounds, step))
+        execution.number = self._numbers
+        return execution
+
+    def _ask(self, execution: Execution, decision: Decision) -> None:
+        execution.asked_after = -1
+        self._activate(execution)
+        self.asked[(execution.step.name, execution.scope.position, execution.positions)] = execution
+        decision.asks.append(execution)
+
+    def _make_due(self, execution: Execution, decision: Decision, make_id: Callable[[], str]) -> None:
+        execution.id = ExecutionId(make_id())
+        self.position += 1
+        self._record(execution)
+        decision.due.append(execution)
+
+    def _record(self, execution: Execution) -> None:
+        scope, step = execution.scope, execution.step
+        self.in_flight[execution.id] = execution
+        scope.started |= step.bit
+        self._activate(execution)
+        limit = step.spec.max_executions_per_run
+        if limit is not None:
+            made = scope.made_due.get(step.index, 0) + 1
+            scope.made_due[step.index] = made
+            if made > limit:
+                self._fault = self._fault or TooManyExecutions(execution, limit)
+
+    def _activate(self, execution: Execution) -> None:
+        execution.scope.activate(execution.step, execution.rounds, own_round=_own_round(execution))
+
+    def _deactivate(self, execution: Execution) -> None:
+        execution.scope.deactivate(execution.step, execution.rounds, own_round=_own_round(execution))
+
+    # Calls and stalls ----------------------------------------------------------------------------------------------
+
+    def _in_caller(self, scope: Scope, outcomes: int) -> int:
+        """Outcomes of a call as a mask of its caller's classes."""
+        caller = scope.parent
+        assert caller is not None
+        found = 0
+        for number in bits(outcomes):
+            kind: ClassPlan | None = caller.plan.by_class.get(scope.plan.classes[number].cls)
+            found |= kind.bit if kind is not None else 0
+        return found
+
+    def _tell_caller(self, scope: Scope) -> None:
+        """The caller counts an open call by the outcomes its active work can still lead to (E5.2)."""
+        caller, request = scope.parent, scope.request
+        if caller is None or request is None:
+            return
+        possible = 0 if scope.answered else scope.plan.possible(scope.active, scope.arriving)
+        if possible != scope.possible:
+            gone, come = scope.possible & ~possible, possible & ~scope.possible
+            scope.possible = possible
+            if gone:
+                caller.expect(self._in_caller(scope, gone), request.rounds, -1)
+            if come:
+                caller.expect(self._in_caller(scope, come), request.rounds, 1)
+            self._touched.add(caller)
+        if scope.is_quiet and not scope.open_calls:
+            if not scope.answered and scope.plan.owes_outcome:
+                self._fault = self._fault or call_stalled(scope)
+            elif self._scopes.pop(scope.position, None) is not None:
+                caller.open_calls -= 1
+                self._touched.add(caller)
+
+    def _look_for_stalls(self, decision: Decision) -> None:
+        """Nothing is active, no step is due and no stop was reached: the run cannot go on (E4.5)."""
+        if self.asked or self.requests or any(not scope.is_quiet for scope in self._scopes.values()):
+            return
+        for scope in self._scopes.values():
+            self._ask_held(scope, decision, changed_only=True)
+        if not decision.asks:
+            self._fault = run_stalled(self._root, tuple(self._scopes.values()))
+
+
+def _deepest_first(scope: Scope) -> tuple[int, int]:
+    return -scope.depth, scope.position
+
+
+def _own_round(execution: Execution) -> int:
+    """The round of its own loop whose events it took: one less than the round of what it returns."""
+    tracked = execution.step.tracked
+    return execution.rounds[tracked] - 1 if tracked >= 0 else 0
+
+
+def _one_more(rounds: Rounds, step: StepPlan) -> Rounds:
+    """The rounds of what a step returns: one more of its own."""
+    tracked = step.tracked
+    if tracked < 0:
+        return rounds
+    return (*rounds[:tracked], rounds[tracked] + 1, *rounds[tracked + 1 :])
+
+
+def _all_behind(index: int, blockers: dict[int, int]) -> set[int]:
+    """Every step that a waiting step waits for, at any remove."""
+    found: set[int] = set()
+    frontier = [index]
+    while frontier:
+        for number in bits(blockers.get(frontier.pop(), 0)):
+            if number not in found:
+                found.add(number)
+                frontier.append(number)
+    return found
