@@ -1,0 +1,1 @@
+"""One file per contestant; each has a `CONTESTANT`. Peers are written as their docs show, in their faster form."""

@@ -1,0 +1,111 @@
+"""langgraph in memory, in its fast form: nodes return `Command(goto=…)` instead of going through a router."""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Annotated, Any, Final, Literal, TypedDict, cast
+
+from langgraph.graph import (  # pyright: ignore[reportMissingTypeStubs] - a namespace package: its py.typed is not seen
+    END,
+    START,
+    StateGraph,
+)
+from langgraph.types import Command, Send
+
+from bench.scenario import Contestant, Once, Sizes
+
+SPARE_SUPERSTEPS: Final = 10
+
+
+class ChainState(TypedDict):
+    number: int
+    steps: int
+
+
+async def tick(state: ChainState) -> Command[Literal["tick", "__end__"]]:
+    number = state["number"] + 1
+    following: Literal["tick", "__end__"] = "tick" if number < state["steps"] else "__end__"
+    return Command(update={"number": number}, goto=following)
+
+
+def chain_builder() -> Any:
+    """The uncompiled chain: a node that goes to itself."""
+    builder = cast("Any", StateGraph(ChainState))
+    builder.add_node("tick", tick)
+    builder.add_edge(START, "tick")
+    return builder
+
+
+class FanOutState(TypedDict):
+    width: int
+    values: Annotated[list[int], operator.add]
+    total: int
+
+
+class WorkState(TypedDict):
+    number: int
+
+
+async def scatter(state: FanOutState) -> Command[Literal["work"]]:
+    return Command(goto=[Send("work", {"number": number}) for number in range(state["width"])])
+
+
+async def work(state: WorkState) -> dict[str, list[int]]:
+    return {"values": [2 * state["number"]]}
+
+
+async def gather(state: FanOutState) -> dict[str, int]:
+    return {"total": sum(state["values"])}
+
+
+def fan_out_graph() -> Any:
+    builder = cast("Any", StateGraph(FanOutState))
+    builder.add_node("scatter", scatter)
+    builder.add_node("work", work)
+    builder.add_node("gather", gather)
+    builder.add_edge(START, "scatter")
+    builder.add_edge("work", "gather")
+    builder.add_edge("gather", END)
+    return builder.compile()
+
+
+@asynccontextmanager
+async def chain(sizes: Sizes) -> AsyncGenerator[Once]:
+    graph = chain_builder().compile()
+    config = {"recursion_limit": sizes.steps + SPARE_SUPERSTEPS}
+
+    async def once() -> int:
+        state = await graph.ainvoke({"number": 0, "steps": sizes.steps}, config)
+        return state["number"]
+
+    yield once
+
+
+@asynccontextmanager
+async def fanout(sizes: Sizes) -> AsyncGenerator[Once]:
+    graph = fan_out_graph()
+
+    async def once() -> int:
+        state = await graph.ainvoke({"width": sizes.width, "values": [], "total": 0})
+        return state["total"]
+
+    yield once
+
+
+@asynccontextmanager
+async def runs(sizes: Sizes) -> AsyncGenerator[Once]:
+    graph = chain_builder().compile()
+    config = {"recursion_limit": sizes.steps + SPARE_SUPERSTEPS}
+
+    async def once() -> int:
+        inputs = {"number": 0, "steps": sizes.steps}
+        states = await asyncio.gather(*(graph.ainvoke(inputs, config) for _ in range(sizes.runs)))
+        return sum(state["number"] for state in states)
+
+    yield once
+
+
+CONTESTANT: Final = Contestant("langgraph", {"chain": chain, "fanout": fanout, "runs": runs})

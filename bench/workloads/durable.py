@@ -1,0 +1,13 @@
+"""A chain on a SQLite file (WAL, synchronous NORMAL): a step's outcome is committed before the next begins."""
+
+from typing import Final
+
+from bench.scenario import Workload
+
+WORKLOAD: Final = Workload(
+    name="durable",
+    unit="steps/s",
+    contestants=("planwerk", "floor", "floor_plus", "langgraph_sqlite"),
+    amount=lambda sizes: sizes.steps,
+    expected=lambda sizes: sizes.steps,
+)
