@@ -1,0 +1,94 @@
+import { lazy, Suspense, useEffect } from "react";
+import { BrowserRouter, Route, Routes } from "react-router";
+import { Frame } from "./frame/Frame";
+import { isLocale, switchLocale } from "./i18n";
+import { Sprite } from "./parts/Sprite";
+import { useTexts } from "./parts/useTexts";
+import { Home } from "./screens/Home";
+import { Mark, SignIn, SignInAgain } from "./screens/SignIn";
+import { ThreadScreen } from "./screens/Thread";
+import { applyTheme, usePreferences } from "./store/preferences";
+import { useSession } from "./store/session";
+import { reconnect, startView, stopView } from "./store/view";
+
+const RunScreen = lazy(() => import("./screens/Run").then(({ RunScreen: screen }) => ({ default: screen })));
+
+export function App() {
+  const status = useSession((state) => state.status);
+  const theme = usePreferences((state) => state.theme);
+  useEffect(() => applyTheme(theme), [theme]);
+  useEffect(() => void useSession.getState().load(), []);
+  return (
+    <>
+      <Sprite />
+      {status === "unreachable" && <Unreachable />}
+      {status === "anonymous" && <SignIn />}
+      {(status === "active" || status === "expired") && <SignedIn expired={status === "expired"} />}
+    </>
+  );
+}
+
+function SignedIn({ expired }: { expired: boolean }) {
+  const workspace = useSession((state) => state.session?.private_workspace ?? "");
+  useAccountLocale();
+  useEffect(() => {
+    startView(workspace);
+    return stopView;
+  }, [workspace]);
+  useEffect(() => {
+    if (!expired) reconnect();
+  }, [expired]);
+  useEffect(() => {
+    window.addEventListener("online", reconnect);
+    return () => window.removeEventListener("online", reconnect);
+  }, []);
+  return (
+    <>
+      <div inert={expired}>
+        <BrowserRouter>
+          <Routes>
+            <Route element={<Frame />}>
+              <Route path="/threads/:id" element={<ThreadScreen />} />
+              <Route
+                path="/runs/:id"
+                element={
+                  <Suspense fallback={<main className="work" id="work" aria-busy="true" />}>
+                    <RunScreen />
+                  </Suspense>
+                }
+              />
+              <Route path="*" element={<Home />} />
+            </Route>
+          </Routes>
+        </BrowserRouter>
+      </div>
+      {expired && <SignInAgain />}
+    </>
+  );
+}
+
+/** The account's language wins over the browser's; a choice made on this device wins over both. */
+function useAccountLocale(): void {
+  const own = usePreferences((state) => state.locale);
+  const account = useSession((state) => state.session?.account.locale);
+  useEffect(() => {
+    if (own === null && isLocale(account)) void switchLocale(account);
+  }, [own, account]);
+}
+
+function Unreachable() {
+  const { t } = useTexts();
+  const load = useSession((state) => state.load);
+  return (
+    <div className="entrance">
+      <main id="work">
+        <Mark />
+        <h1>{t("app.unreachable")}</h1>
+        <p className="notice">{t("app.unreachableHint")}</p>
+        <button type="button" className="button primary" onClick={() => void load()}>
+          {t("app.retry")}
+        </button>
+      </main>
+    </div>
+  );
+}

@@ -1,0 +1,71 @@
+import type {
+  LogPage,
+  Page,
+  Posted,
+  Profile,
+  RunGraph,
+  RunRecord,
+  ServerInfo,
+  Session,
+  ThreadSummary,
+  TimelinePage,
+  When,
+} from "../api/types";
+import { request } from "./http";
+
+const at = encodeURIComponent;
+
+export const readServer = () => request<ServerInfo>("/api/server", { anonymous: true });
+
+export const readSession = () => request<Session>("/api/session", { anonymous: true });
+
+export const signIn = (login: string, password: string) =>
+  request<Session>("/api/session", { method: "POST", body: { login, password }, anonymous: true });
+
+export const signOut = () => request<unknown>("/api/session", { method: "DELETE" });
+
+export const changeLocale = (locale: string) => request<Session>("/api/session", { method: "PATCH", body: { locale } });
+
+export const listProfiles = () => request<Page<Profile>>("/api/profiles");
+
+export function listThreads(workspace: string, cursor?: string): Promise<Page<ThreadSummary>> {
+  const query = new URLSearchParams({ limit: "50" });
+  if (cursor !== undefined) query.set("cursor", cursor);
+  return request(`/api/workspaces/${at(workspace)}/threads?${query.toString()}`);
+}
+
+export const readThread = (thread: string) => request<ThreadSummary>(`/api/threads/${at(thread)}`);
+
+export const createThread = (id: string, workspace: string, profile: string) =>
+  request<ThreadSummary>("/api/threads", { method: "POST", body: { id, workspace, profile } });
+
+export const renameThread = (thread: string, title: string) =>
+  request<ThreadSummary>(`/api/threads/${at(thread)}`, { method: "PATCH", body: { title } });
+
+export interface NewMessage {
+  message_id: string;
+  content: string;
+  when?: When;
+}
+
+export const postMessage = (thread: string, message: NewMessage) =>
+  request<Posted>(`/api/threads/${at(thread)}/messages`, { method: "POST", body: message });
+
+export const answerAgain = (thread: string, message: string, run: string) =>
+  request<Posted>(`/api/threads/${at(thread)}/runs`, { method: "POST", body: { message_id: message, run_id: run } });
+
+/** The newest part of a thread's log, or the part before `before`. */
+export function readLog(workspace: string, thread: string, last: number, before?: number): Promise<LogPage> {
+  const query = new URLSearchParams({ threads: thread, last: String(last) });
+  if (before !== undefined) query.set("before_seq", String(before));
+  return request(`/api/workspaces/${at(workspace)}/log?${query.toString()}`);
+}
+
+export const readRun = (run: string) => request<RunRecord>(`/api/runs/${at(run)}`);
+
+export const readGraph = (run: string) => request<RunGraph>(`/api/runs/${at(run)}/graph`);
+
+export const readTimeline = (run: string, after: number) =>
+  request<TimelinePage>(`/api/runs/${at(run)}/timeline?after=${after}&limit=1000`);
+
+export const stopRun = (run: string) => request<unknown>(`/api/runs/${at(run)}/stop`, { method: "POST" });

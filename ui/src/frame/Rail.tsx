@@ -1,0 +1,64 @@
+import { useState } from "react";
+import { Link, useLocation } from "react-router";
+import { Icon } from "../parts/Icon";
+import { useTexts } from "../parts/useTexts";
+import { useSession } from "../store/session";
+import { Account } from "./Account";
+
+export function Rail() {
+  const { t } = useTexts();
+  const { pathname } = useLocation();
+  const name = useSession((state) => state.session?.account.name ?? "");
+  const [open, setOpen] = useState(false);
+  const current = (here: boolean) => (here ? { "aria-current": "page" as const } : {});
+  const atNew = pathname === "/";
+  const atChats = pathname.startsWith("/chats") || pathname.startsWith("/threads");
+  return (
+    <nav className="rail" aria-label={t("nav.main")}>
+      <ul>
+        <li className="wide-only">
+          <Link to="/chats" title={t("nav.chat")} {...current(atNew || atChats)}>
+            <Icon name="chat" />
+            <span className="word">{t("nav.chat")}</span>
+          </Link>
+        </li>
+        <li className="narrow-only">
+          <Link to="/chats" {...current(atChats)}>
+            <Icon name="chat" />
+            <span className="word">{t("list.title")}</span>
+          </Link>
+        </li>
+        <li className="narrow-only">
+          <Link to="/" {...current(atNew)}>
+            <Icon name="write" />
+            <span className="word">{t("nav.newChat")}</span>
+          </Link>
+        </li>
+      </ul>
+      <ul className="foot">
+        <li>
+          <button
+            type="button"
+            title={t("nav.accountOf", { name })}
+            aria-haspopup="dialog"
+            aria-expanded={open}
+            onClick={() => setOpen(!open)}
+          >
+            <span className="face" aria-hidden="true">
+              {initials(name)}
+            </span>
+            <span className="word">{t("nav.account")}</span>
+          </button>
+          {open && <Account onClose={() => setOpen(false)} />}
+        </li>
+      </ul>
+    </nav>
+  );
+}
+
+function initials(name: string): string {
+  const words = name.split(/\s+/).filter((word) => word !== "");
+  const first = words[0]?.[0] ?? "?";
+  const last = words.length > 1 ? (words.at(-1)?.[0] ?? "") : "";
+  return (first + last).toLocaleUpperCase();
+}

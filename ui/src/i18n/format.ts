@@ -1,0 +1,66 @@
+/** Times, spans and amounts in the reader's language. Formatters are kept: making one costs more than using it. */
+const kept = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>();
+
+function numbers(locale: string, options: Intl.NumberFormatOptions): Intl.NumberFormat {
+  const key = `n${locale}${JSON.stringify(options)}`;
+  const made = (kept.get(key) as Intl.NumberFormat | undefined) ?? new Intl.NumberFormat(locale, options);
+  kept.set(key, made);
+  return made;
+}
+
+function dates(locale: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = `d${locale}${JSON.stringify(options)}`;
+  const made = (kept.get(key) as Intl.DateTimeFormat | undefined) ?? new Intl.DateTimeFormat(locale, options);
+  kept.set(key, made);
+  return made;
+}
+
+/** "0.02 s", "1.1 s", "12 s", "2 min 14 s". */
+export function span(seconds: number, locale: string): string {
+  if (seconds >= 60) {
+    const whole = Math.round(seconds);
+    const minutes = Math.floor(whole / 60);
+    if (minutes >= 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+    return whole % 60 === 0 ? `${minutes} min` : `${minutes} min ${whole % 60} s`;
+  }
+  const digits = seconds < 1 ? 2 : seconds < 10 ? 1 : 0;
+  return `${numbers(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits }).format(seconds)} s`;
+}
+
+/** "0 s" while counting up: whole seconds, so that nothing flickers. */
+export function wholeSeconds(seconds: number, locale: string): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  return whole < 60 ? `${whole} s` : span(whole, locale);
+}
+
+export function count(value: number, locale: string): string {
+  return numbers(locale, {}).format(value);
+}
+
+/** Costs are in US dollars and often far below a cent. */
+export function money(value: number, locale: string): string {
+  return numbers(locale, { style: "currency", currency: "USD", maximumSignificantDigits: 3 }).format(value);
+}
+
+export function bytes(value: number, locale: string): string {
+  const kilo = value < 1024 * 1024;
+  const amount = numbers(locale, { maximumFractionDigits: 1 }).format(value / (kilo ? 1024 : 1024 * 1024));
+  return `${amount} ${kilo ? "kB" : "MB"}`;
+}
+
+export function clock(time: string | number, locale: string): string {
+  return dates(locale, { hour: "2-digit", minute: "2-digit" }).format(new Date(time));
+}
+
+export function exactClock(time: string | number, locale: string): string {
+  const options = { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 } as const;
+  return dates(locale, options).format(new Date(time));
+}
+
+export function dayOfMonth(time: string, locale: string): string {
+  return dates(locale, { day: "numeric", month: "long" }).format(new Date(time));
+}
+
+export function monthAndYear(time: string, locale: string): string {
+  return dates(locale, { month: "long", year: "numeric" }).format(new Date(time));
+}

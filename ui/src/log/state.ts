@@ -1,0 +1,103 @@
+import type { Actor, Envelope, Failure, PartKind, RunStatus, Usage } from "../api/types";
+
+/** A message of the tree. A reply that is still to come is there from its request on, `posted` false. */
+export interface Message {
+  id: string;
+  parent: string | null;
+  role: "user" | "assistant";
+  content: string;
+  posted: boolean;
+  retracted: boolean;
+  run: string | null;
+  incomplete: boolean;
+  error: Failure | null;
+  followUps: string[];
+  time: string;
+  actor: Actor | null;
+}
+
+/** What the log says of a run. */
+export interface RunFacts {
+  id: string;
+  question: string | null;
+  status: RunStatus;
+  stopping: boolean;
+  profile: string | null;
+  profileName: string | null;
+  profileVersion: number | null;
+  requested: string;
+  started: string | null;
+  ended: string | null;
+  error: Failure | null;
+  usage: Usage | null;
+  cost: number | null;
+  seconds: number | null;
+  steps: number | null;
+}
+
+/** A thread is the fold of its envelopes, and of nothing else. */
+export interface ThreadState {
+  id: string;
+  /** Its envelopes, each once, by position. */
+  log: readonly Envelope[];
+  title: string | null;
+  titleSource: string | null;
+  profile: string | null;
+  messages: Readonly<Record<string, Message>>;
+  /** Message ids in the order in which they were posted or requested. */
+  order: readonly string[];
+  runs: Readonly<Record<string, RunFacts>>;
+}
+
+export interface LivePart {
+  kind: PartKind;
+  text: string;
+  ended: boolean;
+}
+
+export interface LiveResponse {
+  attempt: number;
+  response: number;
+  parts: Readonly<Record<number, LivePart>>;
+}
+
+/** What streams now; never the only copy of anything, and gone when the message is posted. */
+export interface Live {
+  n: number;
+  responses: Readonly<Record<string, LiveResponse>>;
+  /** A frame was lost: a reconnect brings the whole text in a snapshot. */
+  gap: boolean;
+  display: Readonly<Record<string, unknown>> | null;
+}
+
+export interface Journal {
+  /** The run's entries, each once, by position. */
+  entries: readonly Envelope[];
+  live: Live;
+  /** The reply is posted: what still streams in is late. */
+  answered: boolean;
+}
+
+export interface ViewState {
+  threads: Readonly<Record<string, ThreadState>>;
+  journals: Readonly<Record<string, Journal>>;
+}
+
+export const NO_LIVE: Live = { n: 0, responses: {}, gap: false, display: null };
+export const NO_JOURNAL: Journal = { entries: [], live: NO_LIVE, answered: false };
+export const EMPTY_VIEW: ViewState = { threads: {}, journals: {} };
+
+export function emptyThread(id: string): ThreadState {
+  return { id, log: [], title: null, titleSource: null, profile: null, messages: {}, order: [], runs: {} };
+}
+
+/** Adds envelopes to those that are there: each position once, in order. Returns the same array if nothing is new. */
+export function mergeByPosition(known: readonly Envelope[], added: readonly Envelope[]): readonly Envelope[] {
+  const last = known.at(-1)?.position ?? 0;
+  const inOrder = added.every((one, index) => one.position > (index === 0 ? last : (added[index - 1]?.position ?? 0)));
+  if (inOrder) return added.length === 0 ? known : [...known, ...added];
+  const all = new Map<number, Envelope>(known.map((one) => [one.position, one]));
+  for (const one of added) if (!all.has(one.position)) all.set(one.position, one);
+  if (all.size === known.length) return known;
+  return [...all.values()].sort((a, b) => a.position - b.position);
+}

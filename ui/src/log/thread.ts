@@ -1,0 +1,152 @@
+import type { Envelope, RunStatus } from "../api/types";
+import { failure, number, text, texts, usage } from "./read";
+import { emptyThread, mergeByPosition, type Message, type RunFacts, type ThreadState } from "./state";
+
+/** Takes in envelopes of this thread, in any order and however often; the thread is the fold of them by position. */
+export function foldThread(thread: ThreadState, envelopes: readonly Envelope[]): ThreadState {
+  const log = mergeByPosition(thread.log, envelopes);
+  if (log === thread.log) return thread;
+  const appended = log.length === thread.log.length + envelopes.length && log[thread.log.length] === envelopes[0];
+  const start = appended ? thread : emptyThread(thread.id);
+  const rest = appended ? envelopes : log;
+  return { ...rest.reduce(applyEnvelope, start), log };
+}
+
+function applyEnvelope(thread: ThreadState, envelope: Envelope): ThreadState {
+  const apply = APPLIES[envelope.type];
+  return apply === undefined ? thread : apply(thread, envelope);
+}
+
+type Apply = (thread: ThreadState, envelope: Envelope) => ThreadState;
+
+/** Unknown types are facts of a newer server and are passed over. */
+const APPLIES: Record<string, Apply | undefined> = {
+  thread_created: (thread, { data }) => ({ ...thread, title: text(data, "title"), profile: text(data, "profile") }),
+  thread_renamed: (thread, { data }) => ({
+    ...thread,
+    title: text(data, "title"),
+    titleSource: text(data, "source"),
+  }),
+  message_posted: postMessage,
+  message_retracted: (thread, { data }) => changeMessage(thread, text(data, "message_id"), { retracted: true }),
+  run_requested: requestRun,
+  stop_requested: (thread, { data }) => changeRun(thread, text(data, "run_id"), { stopping: true }),
+  run_started: startRun,
+  run_ended: endRun,
+};
+
+function postMessage(thread: ThreadState, { data, time, actor }: Envelope): ThreadState {
+  const id = text(data, "message_id");
+  if (id === null) return thread;
+  const run = text(data, "run_id");
+  const message: Message = {
+    id,
+    parent: text(data, "parent_id"),
+    role: data.role === "assistant" ? "assistant" : "user",
+    content: text(data, "content") ?? "",
+    posted: true,
+    retracted: false,
+    run,
+    incomplete: data.incomplete === true,
+    error: failure(data),
+    followUps: texts(data, "follow_ups"),
+    time,
+    actor: actor ?? null,
+  };
+  return putMessage(thread, message);
+}
+
+function requestRun(thread: ThreadState, { data, time, actor }: Envelope): ThreadState {
+  const id = text(data, "run_id");
+  if (id === null) return thread;
+  const question = text(data, "message_id");
+  const run = { ...newRun(id, time), question, ...profileOf(data) };
+  const reply: Message = {
+    id,
+    parent: question,
+    role: "assistant",
+    content: "",
+    posted: false,
+    retracted: false,
+    run: id,
+    incomplete: false,
+    error: null,
+    followUps: [],
+    time,
+    actor: actor ?? null,
+  };
+  const asked = { ...thread, runs: { ...thread.runs, [id]: run } };
+  return id in thread.messages ? asked : putMessage(asked, reply);
+}
+
+function startRun(thread: ThreadState, { data, time }: Envelope): ThreadState {
+  const change = { status: "working" as const, started: time, ...profileOf(data) };
+  return changeRun(thread, text(data, "run_id"), change, time);
+}
+
+function endRun(thread: ThreadState, { data, time }: Envelope): ThreadState {
+  const change = {
+    status: ended(text(data, "status")),
+    stopping: false,
+    ended: time,
+    error: failure(data),
+    usage: usage(data),
+    cost: number(data, "cost"),
+    seconds: number(data, "duration_seconds"),
+    steps: number(data, "steps"),
+  };
+  return changeRun(thread, text(data, "run_id"), change, time);
+}
+
+function ended(status: string | null): RunStatus {
+  return status === "failed" || status === "stopped" ? status : "completed";
+}
+
+function profileOf(data: Record<string, unknown>): Partial<RunFacts> {
+  const known: Partial<RunFacts> = {};
+  const profile = text(data, "profile");
+  const name = text(data, "profile_name");
+  const version = number(data, "profile_version");
+  if (profile !== null) known.profile = profile;
+  if (name !== null) known.profileName = name;
+  if (version !== null) known.profileVersion = version;
+  return known;
+}
+
+function newRun(id: string, time: string): RunFacts {
+  return {
+    id,
+    question: null,
+    status: "queued",
+    stopping: false,
+    profile: null,
+    profileName: null,
+    profileVersion: null,
+    requested: time,
+    started: null,
+    ended: null,
+    error: null,
+    usage: null,
+    cost: null,
+    seconds: null,
+    steps: null,
+  };
+}
+
+function putMessage(thread: ThreadState, message: Message): ThreadState {
+  const order = message.id in thread.messages ? thread.order : [...thread.order, message.id];
+  return { ...thread, order, messages: { ...thread.messages, [message.id]: message } };
+}
+
+function changeMessage(thread: ThreadState, id: string | null, change: Partial<Message>): ThreadState {
+  const message = id === null ? undefined : thread.messages[id];
+  if (message === undefined) return thread;
+  return { ...thread, messages: { ...thread.messages, [message.id]: { ...message, ...change } } };
+}
+
+/** A run whose request is older than what was read of the log begins with what is known of it. */
+function changeRun(thread: ThreadState, id: string | null, change: Partial<RunFacts>, time = ""): ThreadState {
+  if (id === null) return thread;
+  const run = thread.runs[id] ?? newRun(id, time);
+  return { ...thread, runs: { ...thread.runs, [id]: { ...run, ...change } } };
+}

@@ -1,0 +1,22 @@
+import type { TFunction } from "i18next";
+import { Refused } from "../client/http";
+import { bytes } from "../i18n/format";
+
+/** The person's text is larger than the server takes. */
+export class TooLarge extends Error {
+  constructor(readonly limit: number) {
+    super("The message is too long.");
+    this.name = "TooLarge";
+  }
+}
+
+/** What happened and what to do now, in one or two short sentences. */
+export function explain(error: unknown, t: TFunction, locale: string, limit?: number): string {
+  if (error instanceof TooLarge) return t("error.tooLarge", { limit: bytes(error.limit, locale) });
+  if (!(error instanceof Refused)) return navigator.onLine ? t("error.unreachable") : t("error.offline");
+  const { problem } = error;
+  if (problem.status === 401) return t("error.signedOut");
+  if (problem.status === 413 && limit !== undefined) return t("error.tooLarge", { limit: bytes(limit, locale) });
+  const said = [problem.detail, problem.what_to_do].filter((one) => one != null && one !== "").join(" ");
+  return said === "" ? t("error.unknown", { code: problem.code }) : said;
+}

@@ -1,0 +1,3 @@
+export function RunScreen() {
+  return <main className="work run" id="work" />;
+}

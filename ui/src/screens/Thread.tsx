@@ -1,0 +1,249 @@
+import { useCallback, useEffect, useMemo, useState } from "react";
+import { Link, useParams } from "react-router";
+import * as server from "../client/endpoints";
+import { newId } from "../client/ids";
+import { shownPath, turnsOf, workingRun, type Turn } from "../log/tree";
+import type { RunFacts, ThreadState } from "../log/state";
+import { ErrorLine } from "../parts/ErrorLine";
+import { explain } from "../parts/explain";
+import { Icon } from "../parts/Icon";
+import { Skeleton } from "../parts/Skeleton";
+import { useTexts } from "../parts/useTexts";
+import { usePreferences } from "../store/preferences";
+import { loadEarlier, loadThread, useView } from "../store/view";
+import { Composer, SendError } from "../thread/Composer";
+import { Title } from "../thread/Title";
+import { TurnView, type TurnActions } from "../thread/Turn";
+import { useFollowing, type Following } from "../thread/useFollowing";
+import { useSender, type Outgoing, type Sender } from "../thread/useSender";
+
+/** How many turns are drawn before the reader asks for earlier ones. */
+const DRAWN_TURNS = 60;
+
+export function ThreadScreen() {
+  const { id = "" } = useParams();
+  // Another thread is another screen: nothing of this one can be left in it.
+  return <OneThread key={id} id={id} />;
+}
+
+function OneThread({ id }: { id: string }) {
+  const { t } = useTexts();
+  const opened = useView((state) => state.opened[id]);
+  useEffect(() => {
+    void loadThread(id);
+  }, [id]);
+  if (opened?.loading === "missing") {
+    return (
+      <main className="work" id="work">
+        <div className="page-state">
+          <p>{t("thread.missing")}</p>
+          <Link className="button" to="/">
+            {t("thread.missingButton")}
+          </Link>
+        </div>
+      </main>
+    );
+  }
+  return <Conversation id={id} failed={opened?.loading === "failed"} more={opened?.more === true} />;
+}
+
+function Conversation({ id, failed, more }: { id: string; failed: boolean; more: boolean }) {
+  const { t } = useTexts();
+  const thread = useView((state) => state.view.threads[id]);
+  const row = useView((state) => state.summaries.rows[id]);
+  const turns = useMemo(() => (thread === undefined ? [] : turnsOf(shownPath(thread))), [thread]);
+  const working = useMemo(() => (thread === undefined ? null : workingRun(thread)), [thread]);
+  const following = useFollowing();
+  const { toEnd } = following;
+  const send = useCallback(
+    async ({ message_id, content, when }: Outgoing) => {
+      await server.postMessage(id, { message_id, content, when });
+      toEnd();
+    },
+    [id, toEnd],
+  );
+  const sender = useSender(id, send);
+  const [problem, setProblem] = useState<unknown>(null);
+  const actions = useActions(id, sender, setProblem, toEnd);
+  const title = thread?.title ?? row?.title ?? null;
+  useDocumentTitle(title ?? t("list.untitled"));
+  const loading = thread === undefined && !failed;
+  return (
+    <main className="work" id="work" aria-labelledby="title">
+      <Bar id={id} title={title} thread={thread} />
+      <div
+        className="thread"
+        ref={following.scroller}
+        onScroll={following.onScroll}
+        // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrolling area is reached by keyboard
+        tabIndex={0}
+        role="log"
+        aria-label={t("thread.messages")}
+      >
+        <div className="column" ref={following.content}>
+          {loading && <Skeleton label={t("app.loading")} groups={2} />}
+          {failed && (
+            <ErrorLine
+              title={t("thread.loadFailed")}
+              action={{ label: t("app.retry"), run: () => void loadThread(id) }}
+            />
+          )}
+          <Turns id={id} turns={turns} more={more} actions={actions} />
+          <Below following={following} />
+        </div>
+      </div>
+      <div className="compose">
+        <Connection />
+        {problem !== null && <Problem problem={problem} />}
+        <SendError sender={sender} />
+        <Composer
+          sender={sender}
+          autoFocus
+          label={t("composer.message")}
+          working={working}
+          disabled={loading}
+          onStop={() => stop(working, setProblem)}
+        />
+      </div>
+    </main>
+  );
+}
+
+function stop(run: RunFacts | null, onProblem: (problem: unknown) => void): void {
+  if (run !== null) server.stopRun(run.id).catch(onProblem);
+}
+
+/** Stable, so that finished turns are not drawn again. */
+function useActions(
+  id: string,
+  sender: Sender,
+  onProblem: (problem: unknown) => void,
+  toEnd: () => void,
+): TurnActions {
+  const { submitText } = sender;
+  return useMemo(
+    () => ({
+      again: (message) => {
+        onProblem(null);
+        server.answerAgain(id, message, newId()).then(toEnd, onProblem);
+      },
+      ask: (question) => void submitText(question),
+    }),
+    [id, submitText, onProblem, toEnd],
+  );
+}
+
+function Problem({ problem }: { problem: unknown }) {
+  const { t, locale } = useTexts();
+  return <ErrorLine title={explain(problem, t, locale)} />;
+}
+
+interface BarProps {
+  id: string;
+  title: string | null;
+  thread: ThreadState | undefined;
+}
+
+function Bar({ id, title, thread }: BarProps) {
+  const { t } = useTexts();
+  const { listFolded, change } = usePreferences();
+  return (
+    <header className="bar">
+      <Link className="icon-button narrow-only" to="/chats" aria-label={t("thread.all")}>
+        <Icon name="left" />
+      </Link>
+      {listFolded && (
+        <button
+          type="button"
+          className="icon-button show-list"
+          aria-label={t("list.unfold")}
+          title={t("list.unfold")}
+          onClick={() => change({ listFolded: false })}
+        >
+          <Icon name="fold" />
+        </button>
+      )}
+      <Title thread={id} title={title} />
+      <Who id={id} thread={thread} />
+    </header>
+  );
+}
+
+/** The profile that answers here, in the version of its newest run. */
+function Who({ id, thread }: { id: string; thread: ThreadState | undefined }) {
+  const { t } = useTexts();
+  const profile = useView((state) => state.profiles?.find((one) => one.id === state.summaries.rows[id]?.profile));
+  const run = thread === undefined ? undefined : Object.values(thread.runs).at(-1);
+  const name = run?.profileName ?? profile?.name ?? null;
+  const version = run?.profileVersion ?? profile?.version ?? null;
+  if (name === null || version === null) return null;
+  return (
+    <span className="who wide-only" role="note" aria-label={t("thread.agent", { name, version })}>
+      <Icon name="agent" />
+      {name} <span className="v">v{version}</span>
+    </span>
+  );
+}
+
+interface TurnsProps {
+  id: string;
+  turns: Turn[];
+  more: boolean;
+  actions: TurnActions;
+}
+
+function Turns({ id, turns, more, actions }: TurnsProps) {
+  const { t } = useTexts();
+  const [drawn, setDrawn] = useState(DRAWN_TURNS);
+  const hidden = turns.length > drawn;
+  const earlier = () => {
+    setDrawn(drawn + DRAWN_TURNS);
+    if (!hidden || turns.length <= drawn + DRAWN_TURNS) void loadEarlier(id).catch(() => undefined);
+  };
+  return (
+    <>
+      {(hidden || more) && (
+        <button type="button" className="button quiet earlier" onClick={earlier}>
+          {t("thread.earlier")}
+        </button>
+      )}
+      {turns.slice(-drawn).map((turn, index, shown) => (
+        <TurnView key={turn.id} thread={id} turn={turn} last={index === shown.length - 1} actions={actions} />
+      ))}
+    </>
+  );
+}
+
+function Below({ following }: { following: Following }) {
+  const { t } = useTexts();
+  if (!following.away) return null;
+  return (
+    <div className="below">
+      <button type="button" onClick={following.toEnd}>
+        <Icon name="arrowdown" className="s" />
+        {following.fresh ? t("thread.below") : t("thread.toEnd")}
+      </button>
+    </div>
+  );
+}
+
+function Connection() {
+  const { t } = useTexts();
+  const lost = useView((state) => state.connection === "lost");
+  if (!lost) return null;
+  return (
+    <p className="quiet-line" role="status">
+      <Icon name="wait" />
+      {t("thread.lost")}
+    </p>
+  );
+}
+
+function useDocumentTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Planwerk`;
+    return () => {
+      document.title = "Planwerk";
+    };
+  }, [title]);
+}

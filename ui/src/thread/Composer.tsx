@@ -1,0 +1,170 @@
+import { useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent } from "react";
+import type { When } from "../api/types";
+import type { RunFacts } from "../log/state";
+import { Choice } from "../parts/Choice";
+import { ErrorLine } from "../parts/ErrorLine";
+import { explain } from "../parts/explain";
+import { Icon } from "../parts/Icon";
+import { useTexts } from "../parts/useTexts";
+import { useSession } from "../store/session";
+import type { Sender } from "./useSender";
+
+interface ComposerProps {
+  sender: Sender;
+  label: string;
+  placeholder?: string;
+  rows?: number;
+  autoFocus?: boolean;
+  /** The run that works now: Send becomes Add, with Stop beside it. */
+  working?: RunFacts | null;
+  onStop?: () => void;
+  disabled?: boolean;
+}
+
+export function Composer(props: ComposerProps) {
+  const { t } = useTexts();
+  const { sender, label, placeholder, rows = 1, autoFocus = false, working = null, disabled = false } = props;
+  const [when, setWhen] = useState<When>("next");
+  const box = useRef<HTMLTextAreaElement>(null);
+  useGrowing(box, sender.text);
+  useEffect(() => {
+    if (autoFocus && window.matchMedia("(pointer: fine)").matches) box.current?.focus();
+  }, [autoFocus]);
+
+  const submit = () => {
+    if (sender.sending || disabled) return;
+    void sender.submit(working === null ? "next" : when).then(() => box.current?.focus());
+  };
+  const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
+    if (!isSendingEnter(event)) return;
+    event.preventDefault();
+    submit();
+  };
+  return (
+    <form
+      className="composer"
+      aria-label={t("composer.form")}
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      <textarea
+        ref={box}
+        rows={rows}
+        aria-label={label}
+        placeholder={placeholder}
+        value={sender.text}
+        readOnly={sender.sending}
+        enterKeyHint="send"
+        onChange={(event) => sender.setText(event.target.value)}
+        onKeyDown={onKeyDown}
+      />
+      <div className="foot">
+        <div className="end">
+          {working === null ? (
+            <SendButton sender={sender} disabled={disabled} />
+          ) : (
+            <WorkingButtons sender={sender} working={working} when={when} onWhen={setWhen} onStop={props.onStop} />
+          )}
+        </div>
+      </div>
+    </form>
+  );
+}
+
+/** Enter that confirms a word of an input method is not Enter: 229 is what a browser says that ended it already. */
+function isSendingEnter(event: KeyboardEvent): boolean {
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- 229 is told by keyCode alone
+  const composing = event.nativeEvent.isComposing || event.keyCode === 229;
+  return event.key === "Enter" && !event.shiftKey && !event.altKey && !composing && !isTouch();
+}
+
+/** On a touch keyboard Enter is the only way to a new line, and Send is under the thumb. */
+function isTouch(): boolean {
+  return window.matchMedia("(pointer: coarse)").matches;
+}
+
+function SendButton({ sender, disabled }: { sender: Sender; disabled: boolean }) {
+  const { t } = useTexts();
+  const label = sender.sending ? t("composer.sending") : t("composer.send");
+  const empty = sender.text.trim() === "";
+  return (
+    <button
+      type="submit"
+      className="button primary send"
+      aria-label={label}
+      title={label}
+      aria-disabled={empty || sender.sending || disabled}
+    >
+      <Icon name={sender.sending ? "work" : "up"} className={sender.sending ? "turning" : ""} />
+    </button>
+  );
+}
+
+interface WorkingProps {
+  sender: Sender;
+  working: RunFacts;
+  when: When;
+  onWhen: (when: When) => void;
+  onStop: (() => void) | undefined;
+}
+
+function WorkingButtons({ sender, working, when, onWhen, onStop }: WorkingProps) {
+  const { t } = useTexts();
+  const typed = sender.text.trim() !== "";
+  const options = [
+    { value: "instead" as const, label: t("composer.now"), hint: t("composer.nowHint") },
+    { value: "next" as const, label: t("composer.after"), hint: t("composer.afterHint") },
+  ];
+  return (
+    <>
+      {typed && (
+        <span className="when">
+          {t("composer.next")}
+          <Choice
+            label={t("composer.when")}
+            kind="radio"
+            options={options}
+            value={when === "instead" ? "instead" : "next"}
+            onChange={onWhen}
+          />
+        </span>
+      )}
+      <button type="button" className="button quiet stop" disabled={working.stopping} onClick={onStop}>
+        <Icon name="stop" />
+        <span>{working.stopping ? t("composer.stopping") : t("composer.stop")}</span>
+      </button>
+      {typed && (
+        <button type="submit" className="button primary" aria-disabled={sender.sending}>
+          {t("composer.add")}
+        </button>
+      )}
+    </>
+  );
+}
+
+/** Grows with its text where the browser's style sheet cannot (`field-sizing`); 40 % of the height at most. */
+function useGrowing(box: React.RefObject<HTMLTextAreaElement | null>, text: string): void {
+  useLayoutEffect(() => {
+    const area = box.current;
+    if (area === null || (typeof CSS !== "undefined" && CSS.supports("field-sizing", "content"))) return;
+    area.style.height = "auto";
+    area.style.height = `${area.scrollHeight}px`;
+  }, [box, text]);
+}
+
+/** Why the text is still in the box, and the way to try again. */
+export function SendError({ sender }: { sender: Sender }) {
+  const { t, locale } = useTexts();
+  const limit = useSession((state) => state.info?.limits.message_bytes);
+  if (sender.error === null) return null;
+  return (
+    <ErrorLine
+      title={t("composer.notSent")}
+      action={{ label: t("app.retry"), run: () => void sender.retry() }}
+    >
+      {explain(sender.error, t, locale, limit)} {t("composer.kept")}
+    </ErrorLine>
+  );
+}

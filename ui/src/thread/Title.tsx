@@ -1,0 +1,68 @@
+import { useState } from "react";
+import * as server from "../client/endpoints";
+import { ErrorLine } from "../parts/ErrorLine";
+import { explain } from "../parts/explain";
+import { Icon } from "../parts/Icon";
+import { useTexts } from "../parts/useTexts";
+
+/** The title, changed in its place: Enter keeps, Escape leaves it as it was. */
+export function Title({ thread, title }: { thread: string; title: string | null }) {
+  const { t, locale } = useTexts();
+  const [draft, setDraft] = useState<string | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const shown = title ?? t("list.untitled");
+  const save = async () => {
+    const next = draft?.trim() ?? "";
+    if (next === "" || next === title) return setDraft(null);
+    try {
+      await server.renameThread(thread, next);
+      setDraft(null);
+      setError(null);
+    } catch (reason) {
+      setError(reason);
+    }
+  };
+  if (draft === null) {
+    return (
+      <>
+        <h1 id="title">{shown}</h1>
+        <button
+          type="button"
+          className="icon-button s"
+          aria-label={t("thread.rename")}
+          title={t("thread.rename")}
+          onClick={() => setDraft(title ?? "")}
+        >
+          <Icon name="pencil" />
+        </button>
+      </>
+    );
+  }
+  return (
+    <form
+      className="title-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save();
+      }}
+    >
+      <h1 id="title" className="hidden">
+        {shown}
+      </h1>
+      <input
+        className="field title-edit"
+        aria-label={t("thread.titleLabel")}
+        value={draft}
+        maxLength={200}
+        ref={(input) => input?.focus()}
+        onFocus={(event) => event.target.select()}
+        onChange={(event) => setDraft(event.target.value)}
+        onBlur={() => void save()}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") setDraft(null);
+        }}
+      />
+      {error !== null && <ErrorLine title={t("error.title")}>{explain(error, t, locale)}</ErrorLine>}
+    </form>
+  );
+}

@@ -1,0 +1,61 @@
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+
+/** Nearer than this to the end, the reader is there. */
+const NEAR_PX = 48;
+
+export interface Following {
+  scroller: React.RefObject<HTMLDivElement | null>;
+  content: React.RefObject<HTMLDivElement | null>;
+  onScroll: () => void;
+  /** The reader is away from the end. */
+  away: boolean;
+  /** Something came below since the reader left the end. */
+  fresh: boolean;
+  toEnd: () => void;
+}
+
+/** Keeps the end in sight while the reader is there, and leaves the page alone when not. */
+export function useFollowing(): Following {
+  const scroller = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
+  const following = useRef(true);
+  const [away, setAway] = useState(false);
+  const [fresh, setFresh] = useState(false);
+
+  const jump = useCallback(() => {
+    const area = scroller.current;
+    if (area !== null) area.scrollTop = area.scrollHeight;
+  }, []);
+  const toEnd = useCallback(() => {
+    following.current = true;
+    setAway(false);
+    setFresh(false);
+    jump();
+  }, [jump]);
+  const onScroll = useCallback(() => {
+    const area = scroller.current;
+    if (area === null) return;
+    const near = area.scrollHeight - area.scrollTop - area.clientHeight < NEAR_PX;
+    following.current = near;
+    setAway(!near);
+    if (near) setFresh(false);
+  }, []);
+
+  useLayoutEffect(jump, [jump]);
+  useEffect(() => {
+    const area = content.current;
+    if (area === null || typeof ResizeObserver === "undefined") return undefined;
+    let height = area.offsetHeight;
+    const observer = new ResizeObserver(() => {
+      const grew = area.offsetHeight > height;
+      height = area.offsetHeight;
+      if (following.current) jump();
+      else if (grew) setFresh(true);
+    });
+    observer.observe(area);
+    if (scroller.current !== null) observer.observe(scroller.current);
+    return () => observer.disconnect();
+  }, [jump]);
+
+  return { scroller, content, onScroll, away, fresh, toEnd };
+}
