@@ -58,7 +58,7 @@ class Problem:
     message: str
     remedy: str
     severity: str = "error"
-    """`"error"` refuses the start; `"warning"` is printed only."""
+    """`"error"` refuses the start; `"warning"` and `"note"` (what could not be proven) are printed only."""
 
     def __str__(self) -> str:
         return f"{self.where}: {self.message} ({self.obligation}) {self.remedy}"

@@ -63,6 +63,8 @@ class RunSchedule:
         self.ended = False
         self.untaken: dict[str, None] = {}
         """Classes of events that no step of their scope takes."""
+        self.cycles: dict[str, None] = {}
+        """Steps that were started because others waited for them in a cycle (E3.4)."""
         self._root = Scope(composition.root, 0, None, None)
         self._scopes: dict[int, Scope] = {0: self._root}
         self._touched: set[Scope] = set()
@@ -106,6 +108,9 @@ class RunSchedule:
             return
         if self.stop is not None:
             return
+        if isinstance(event, StopEvent):
+            self.stop = event
+            return
         if entry.answers is not None:
             self._answered(entry.answers, event)
         elif entry.execution is None:
@@ -142,9 +147,6 @@ class RunSchedule:
         scope = execution.scope
         place = execution.published
         execution.published = place + 1
-        if isinstance(event, StopEvent):
-            self.stop = event
-            return
         kind = scope.plan.by_class.get(type(event))
         if kind is None:
             raise ScheduleError(
@@ -369,6 +371,18 @@ class RunSchedule:
                 held.asked_after = 0
                 scope.candidates |= step.bit
 
+    def open_from_outside(self, request: Event) -> Scope:
+        """Open a call as if the blueprint's own scope had returned its request; for exploring one scope alone."""
+        self.position += 1
+        root = self._root
+        kind = root.plan.by_class[type(request)]
+        self._open_call(root, Seen(self.position, request, kind, rounds=root.no_rounds()))
+        return self._scopes[self.position]
+
+    def open_scopes(self) -> list[Scope]:
+        """The scopes that are open, the blueprint's own first."""
+        return list(self._scopes.values())
+
     # Decisions out -------------------------------------------------------------------------------------------------
 
     def decide(self, make_id: Callable[[], str]) -> Decision:
@@ -567,7 +581,9 @@ class RunSchedule:
         sources = [index for index in stuck if all(index in behind[other] for other in behind[index])]
         if not sources:
             return []
-        return [min(sources, key=lambda index: (for_list[index], index))]
+        opened = min(sources, key=lambda index: (for_list[index], index))
+        self.cycles[scope.plan.steps[opened].name] = None
+        return [opened]
 
     # Bindings ------------------------------------------------------------------------------------------------------
 

@@ -108,6 +108,8 @@ class StepSpec:
     stop_on_error: bool
     retry: Retry
     timeout_seconds: float | None
+    shadows: bool = False
+    """Whether its class body declared a step of the same name before (E6.3)."""
     names_around: dict[str, Any] = field(default_factory=dict[str, Any])
     _signature: Signature | None = None
     _precondition_signature: Signature | None = None
@@ -175,6 +177,7 @@ def step(
                 stop_on_error=stop_on_error,
                 retry=retry or Retry(),
                 timeout_seconds=timeout_seconds,
+                shadows=spec_of(frame.f_locals.get(function.__name__)) is not None,
                 names_around=local_names,
             ),
         )
