@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Protocol
+from datetime import datetime, timedelta
+from typing import Final, Protocol
 
 from planwerk.access.ids import TenantId
 from planwerk.workflow.ids import ArtifactId, MessageId, ThreadId, WorkspaceId
@@ -99,6 +99,21 @@ class ThreadContents:
     head_seq: int
 
 
+RESULTS_KEPT: Final = timedelta(days=30)
+"""How long the first outcome of a command answers its repetitions (A2.3)."""
+
+
+def sole_name(kind: str, owner: str | None) -> str | None:
+    """The name of a workspace of which its tenant has only one: the admin workspace, and each person's private one."""
+    return {"private": f"private:{owner}", "admin": "admin"}.get(kind)
+
+
+def rebuild_from(revisions: Sequence[Revision]) -> tuple[Revision, ...]:
+    """The last of these revisions and those that it needs: from the newest snapshot on."""
+    whole = [index for index, revision in enumerate(revisions) if revision.snapshot is not None]
+    return tuple(revisions[whole[-1] :]) if whole else ()
+
+
 class Storage(Protocol):
     """Workspaces and their logs. Every reading method sees only what is committed."""
 
@@ -115,7 +130,8 @@ class Storage(Protocol):
         """Write the commit in one transaction, and wake who waits for changes.
 
         Raises:
-            StaleHead: The workspace is no longer at the expected head, or one with its kind and owner exists already.
+            StaleHead: The workspace is no longer at the expected head.
+            SoleWorkspaceTaken: There is another workspace of the new one's kind and owner.
             StaleCursor: The cursor stands elsewhere.
         """
         ...
@@ -145,7 +161,7 @@ class Storage(Protocol):
         """The logs of all workspaces in commit order, after this position. None appears below one already given."""
         ...
 
-    def changes(self) -> AsyncIterator[None]:
+    def changes(self) -> AsyncGenerator[None]:
         """Give one item at once, and one whenever something may have been committed since the last, by any process.
 
         Commits of this process are told at once, those of others within a fraction of a second. Nothing is missed

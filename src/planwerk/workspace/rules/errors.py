@@ -10,6 +10,7 @@ WorkspaceError
 │   ├── NotFound             404
 │   └── Forbidden            403
 ├── ArtifactUnreadable       stored data of one artifact cannot be read by today's class (A1.3)
+├── SoleWorkspaceTaken       another workspace of this kind and owner was made first
 ├── StaleHead                another commit came first; the handle loads again and decides anew
 └── StaleCursor              another owner moved the cursor (E7.9)
 """
@@ -185,6 +186,17 @@ class ArtifactUnreadable(WorkspaceError):
             what_to_do="Give its class an upcaster from the stored schema version; other artifacts are not affected.",
         )
         self.artifact, self.type, self.reason = artifact, type_, reason
+
+
+class SoleWorkspaceTaken(WorkspaceError):
+    """A tenant has one admin workspace, and a person one private workspace; another was made first."""
+
+    code = "sole_workspace_taken"
+    http_status = 409
+
+    def __init__(self, sole: str) -> None:
+        super().__init__(f"the tenant has its workspace {sole!r} already (A1.7).", what_to_do="Find it and use it.")
+        self.sole = sole
 
 
 class StaleHead(WorkspaceError):

@@ -27,6 +27,7 @@ from planwerk.workspace.rules.state import (
     changed,
 )
 from planwerk.workspace.rules.threads import gives_way, shortened
+from planwerk.workspace.rules.visibility import seen
 
 
 def needs_of_facts(facts: Sequence[Fact], state: State) -> frozenset[Key]:
@@ -44,6 +45,7 @@ def needs_of_facts(facts: Sequence[Fact], state: State) -> frozenset[Key]:
 
 def commit_facts(facts: Sequence[Fact], state: State, actor: Actor) -> Decision:
     """Those of the facts that the log does not have yet, in their order."""
+    seen(state, actor)
     draft = Draft(state, actor)
     for fact in facts:
         thread, run = _current(draft, fact)

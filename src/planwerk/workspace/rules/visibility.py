@@ -9,19 +9,23 @@ from __future__ import annotations
 from typing import assert_never
 
 from planwerk.access.actors import Actor, AgentActor, EvaluatorActor, ExternalAgentActor, SystemActor, UserActor
-from planwerk.workflow.ids import ThreadId, WorkspaceId
+from planwerk.workflow.ids import ThreadId
 from planwerk.workspace.rules.errors import Forbidden, NotFound
-from planwerk.workspace.rules.state import Key, State, ThreadKey, WorkspaceEntity
+from planwerk.workspace.rules.state import Key, State, ThreadEntity, ThreadKey, WorkspaceEntity
 
 
-def may_see(workspace: WorkspaceEntity, actor: Actor) -> bool:
-    """Whether the workspace exists for this actor; for an agent, as far as its kind says it (`agent_thread`)."""
+def may_see(workspace: WorkspaceEntity, actor: Actor, thread: ThreadEntity | None) -> bool:
+    """Whether the workspace exists for this actor.
+
+    Args:
+        thread: The workspace's thread of the id that `agent_thread` names; None if it has none.
+    """
     match actor:
         case SystemActor():
             return True
         case UserActor(id=account):
             return workspace.kind == "admin" or workspace.owner == account
-        case AgentActor(thread_id=thread):
+        case AgentActor():
             return thread is not None
         case ExternalAgentActor() | EvaluatorActor():
             return False
@@ -45,14 +49,11 @@ def seen(state: State, actor: Actor) -> WorkspaceEntity:
     Raises:
         NotFound: It does not exist, or not for this actor.
     """
-    workspace = state.workspace
-    if workspace is None or not may_see(workspace, actor) or not _agent_belongs(state, actor):
-        raise no_workspace(state.id)
+    workspace, named = state.workspace, agent_thread(actor)
+    thread = state.find_thread(named) if named is not None else None
+    if workspace is None or not may_see(workspace, actor, thread):
+        raise NotFound("workspace", state.id)
     return workspace
-
-
-def no_workspace(workspace: WorkspaceId) -> NotFound:
-    return NotFound("workspace", workspace)
 
 
 def only_people(actor: Actor, what: str) -> None:
@@ -66,8 +67,3 @@ def only_people(actor: Actor, what: str) -> None:
             f"{actor.kind.replace('_', ' ')} {actor.name!r} may not {what} (A2.4).",
             what_to_do="A person has to do this.",
         )
-
-
-def _agent_belongs(state: State, actor: Actor) -> bool:
-    thread = agent_thread(actor)
-    return thread is None or state.find_thread(thread) is not None
