@@ -34,9 +34,8 @@ class Artifact(BaseModel):
     def _whole(cls, data: Any) -> Any:
         return whole(data)
 
-    @classmethod
-    def __pydantic_init_subclass__(cls, *, name: str | None = None, **kwargs: Any) -> None:
-        super().__pydantic_init_subclass__(**kwargs)
+    def __init_subclass__(cls, *, name: str | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
         cls.type_name = name or snake_case(cls.__name__.removesuffix("Artifact") or cls.__name__)
 
     def render_for_agent(self) -> str:
