@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect } from "react";
+import { lazy, Suspense, useEffect, useLayoutEffect } from "react";
 import { BrowserRouter, Route, Routes } from "react-router";
 import { Frame } from "./frame/Frame";
 import { isLocale, switchLocale } from "./i18n";
@@ -31,7 +31,8 @@ export function App() {
 function SignedIn({ expired }: { expired: boolean }) {
   const workspace = useSession((state) => state.session?.private_workspace ?? "");
   useAccountLocale();
-  useEffect(() => {
+  // Before the effects of the screens, which read threads of this workspace.
+  useLayoutEffect(() => {
     startView(workspace);
     return stopView;
   }, [workspace]);

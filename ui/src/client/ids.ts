@@ -1,8 +1,9 @@
 /** A UUIDv7 made here, so that a request that is sent twice names the same thing twice. */
 export function newId(now: number = Date.now()): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
-  for (let index = 0, rest = now; index < 6; index += 1) {
-    bytes[5 - index] = rest % 256;
+  let rest = now;
+  for (const index of [5, 4, 3, 2, 1, 0]) {
+    bytes[index] = rest % 256;
     rest = Math.floor(rest / 256);
   }
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70;

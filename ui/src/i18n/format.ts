@@ -1,16 +1,21 @@
 /** Times, spans and amounts in the reader's language. Formatters are kept: making one costs more than using it. */
 const kept = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>();
 
+/** The person's own form of the language: "en" is 13:20 in London and 1:20 PM in Boston. */
+function own(locale: string): string {
+  return navigator.languages.find((language) => language.split("-")[0] === locale) ?? locale;
+}
+
 function numbers(locale: string, options: Intl.NumberFormatOptions): Intl.NumberFormat {
   const key = `n${locale}${JSON.stringify(options)}`;
-  const made = (kept.get(key) as Intl.NumberFormat | undefined) ?? new Intl.NumberFormat(locale, options);
+  const made = (kept.get(key) as Intl.NumberFormat | undefined) ?? new Intl.NumberFormat(own(locale), options);
   kept.set(key, made);
   return made;
 }
 
 function dates(locale: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = `d${locale}${JSON.stringify(options)}`;
-  const made = (kept.get(key) as Intl.DateTimeFormat | undefined) ?? new Intl.DateTimeFormat(locale, options);
+  const made = (kept.get(key) as Intl.DateTimeFormat | undefined) ?? new Intl.DateTimeFormat(own(locale), options);
   kept.set(key, made);
   return made;
 }

@@ -125,10 +125,10 @@ class Reader {
     this.model.profileName = text(data, "profile_name") ?? text(data, "profile");
     this.model.profileVersion = number(data, "profile_version");
     const start = record(data.start) ?? {};
-    const { type, family: _family, ...fields } = start;
+    const fields = Object.fromEntries(Object.entries(start).filter(([name]) => name !== "type" && name !== "family"));
     this.events.set(position, {
       position,
-      type: typeof type === "string" ? type : "StartEvent",
+      type: text(start, "type") ?? "StartEvent",
       label: label ?? null,
       icon: icon ?? null,
       time,

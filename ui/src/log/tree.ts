@@ -46,7 +46,7 @@ function newestChildren(thread: ThreadState): Map<string, Message> {
   const newest = new Map<string, Message>();
   for (const id of thread.order) {
     const message = thread.messages[id];
-    if (message !== undefined && message.parent !== null && !message.retracted) newest.set(message.parent, message);
+    if (message?.parent != null && !message.retracted) newest.set(message.parent, message);
   }
   return newest;
 }

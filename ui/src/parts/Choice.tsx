@@ -21,7 +21,7 @@ interface ChoiceProps<T extends string> {
 export function Choice<T extends string>({ label, options, value, onChange, kind, panel }: ChoiceProps<T>) {
   const name = useId();
   const tabs = kind === "tabs";
-  const move = (event: KeyboardEvent<HTMLDivElement>) => {
+  const move = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (step === undefined) return;
     event.preventDefault();
@@ -33,13 +33,7 @@ export function Choice<T extends string>({ label, options, value, onChange, kind
     document.getElementById(`${name}-${next.value}`)?.focus();
   };
   return (
-    <div
-      className="choice"
-      role={tabs ? "tablist" : "radiogroup"}
-      aria-label={label}
-      tabIndex={-1}
-      onKeyDown={move}
-    >
+    <div className="choice" role={tabs ? "tablist" : "radiogroup"} aria-label={label}>
       {options.map((option) => {
         const chosen = option.value === value;
         return (
@@ -51,6 +45,7 @@ export function Choice<T extends string>({ label, options, value, onChange, kind
             title={option.hint}
             tabIndex={chosen ? 0 : -1}
             {...(tabs ? { "aria-selected": chosen, "aria-controls": panel } : { "aria-checked": chosen })}
+            onKeyDown={move}
             onClick={() => onChange(option.value)}
           >
             {option.label}

@@ -31,7 +31,7 @@ export function Home() {
           <Composer
             sender={sender}
             rows={2}
-            autoFocus
+            focusFirst
             disabled={chosen === null}
             label={chosen === null ? t("composer.message") : t("composer.messageTo", { profile: chosen.name })}
             placeholder={chosen === null ? "" : t("home.ask", { profile: chosen.name })}

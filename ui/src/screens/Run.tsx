@@ -1,3 +1,257 @@
+import { useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import { Link, useParams } from "react-router";
+import type { Envelope, RunGraph, RunRecord } from "../api/types";
+import * as server from "../client/endpoints";
+import { Refused } from "../client/http";
+import { clock, count, money, span, wholeSeconds } from "../i18n/format";
+import { runModel, type RunModel } from "../log/run";
+import { ErrorLine } from "../parts/ErrorLine";
+import { explain } from "../parts/explain";
+import { Icon } from "../parts/Icon";
+import { Skeleton } from "../parts/Skeleton";
+import type { IconName } from "../parts/Sprite";
+import { useNow } from "../parts/useNow";
+import { useTexts } from "../parts/useTexts";
+import { move, NOTHING_SELECTED, selectEvent, selectExecution, type Move, type Selection } from "../run/chain";
+import { Graph } from "../run/Graph";
+import { Inspector } from "../run/Inspector";
+import { Timeline } from "../run/Timeline";
+import { loadJournal, useView, watchRun } from "../store/view";
+import "../styles/run.css";
+
+const NOTHING: readonly Envelope[] = [];
+
 export function RunScreen() {
-  return <main className="work run" id="work" />;
+  const { id = "" } = useParams();
+  return <OneRun key={id} id={id} />;
+}
+
+interface Loaded {
+  record: RunRecord;
+  graph: RunGraph;
+}
+
+function OneRun({ id }: { id: string }) {
+  const { t } = useTexts();
+  const [loaded, setLoaded] = useState<Loaded | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  useEffect(() => {
+    watchRun(id);
+    void loadJournal(id);
+    Promise.all([server.readRun(id), server.readGraph(id)]).then(
+      ([record, graph]) => setLoaded({ record, graph }),
+      (reason: unknown) => setError(reason),
+    );
+    return () => watchRun(null);
+  }, [id]);
+  if (error !== null) {
+    const missing = error instanceof Refused && error.status === 404;
+    return (
+      <main className="work" id="work">
+        <div className="page-state">
+          <p>{missing ? t("run.missing") : t("run.failed")}</p>
+          <Link className="button" to="/">
+            {t("thread.missingButton")}
+          </Link>
+        </div>
+      </main>
+    );
+  }
+  if (loaded === null) {
+    return (
+      <main className="work run" id="work">
+        <header className="bar" />
+        <div className="page-state">
+          <Skeleton label={t("app.loading")} />
+        </div>
+      </main>
+    );
+  }
+  return <Loaded id={id} loaded={loaded} />;
+}
+
+function Loaded({ id, loaded: { record, graph } }: { id: string; loaded: Loaded }) {
+  const { t } = useTexts();
+  const entries = useView((state) => state.view.journals[id]?.entries ?? NOTHING);
+  const model = runModel(entries);
+  const over = model.ended !== null || (entries.length === 0 && record.ended !== null);
+  const now = useNow(!over);
+  const [selection, select] = useState<Selection>(NOTHING_SELECTED);
+  const panes = useRef<HTMLDivElement>(null);
+  const walked = useRef(false);
+  useLayoutEffect(() => {
+    if (!walked.current) return;
+    walked.current = false;
+    const pane = document.activeElement?.closest(".pane");
+    pane?.querySelector<HTMLElement>("[data-selected='true']")?.focus();
+  }, [selection]);
+  const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
+    const direction = MOVES[event.key];
+    const target = event.target as Element;
+    if (direction === undefined || target.closest(".node, .lane, .chain, .journal, .scroll") === null) return;
+    event.preventDefault();
+    walked.current = true;
+    select(move(model, selection, direction));
+  };
+  const profile = record.profile_name ?? model.profileName ?? record.profile;
+  return (
+    <main className="work run" id="work" aria-labelledby="title">
+      <Bar id={id} record={record} model={model} title={t("run.run", { profile })} over={over} />
+      <Facts record={record} model={model} now={now} over={over} profile={profile} />
+      {/* eslint-disable-next-line jsx-a11y/no-static-element-interactions -- arrow keys of the focused step within */}
+      <div className="panes" ref={panes} onKeyDown={onKeyDown}>
+        <Graph
+          graph={graph}
+          model={model}
+          now={now}
+          selected={selection.execution}
+          onSelect={(execution) => select(selectExecution(model, execution))}
+        />
+        <Timeline
+          model={model}
+          now={now}
+          selection={selection}
+          onExecution={(execution) => select(selectExecution(model, execution))}
+        />
+        <Inspector
+          model={model}
+          entries={entries}
+          selection={selection}
+          onEvent={(position) => select(selectEvent(model, position))}
+        />
+      </div>
+    </main>
+  );
+}
+
+const MOVES: Record<string, Move | undefined> = {
+  ArrowLeft: "cause",
+  ArrowRight: "effect",
+  ArrowUp: "before",
+  ArrowDown: "after",
+};
+
+interface BarProps {
+  id: string;
+  record: RunRecord;
+  model: RunModel;
+  title: string;
+  over: boolean;
+}
+
+const STATES: Record<string, [IconName, string]> = {
+  working: ["work", "working"],
+  queued: ["wait", ""],
+  completed: ["done", "ok"],
+  failed: ["failed", "fail"],
+  stopped: ["halt", ""],
+};
+
+function Bar({ id, record, model, title, over }: BarProps) {
+  const { t, locale } = useTexts();
+  const [stopping, setStopping] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const status = model.status ?? (over ? record.status : "working");
+  const known = status === "waiting" ? "working" : status;
+  const [icon, look] = STATES[known] ?? ["work", "working"];
+  const stop = () => {
+    setStopping(true);
+    setError(null);
+    server.stopRun(id).catch((reason: unknown) => {
+      setStopping(false);
+      setError(reason);
+    });
+  };
+  return (
+    <>
+      <header className="bar">
+        <Link
+          className="icon-button"
+          to={record.thread === null ? "/" : `/threads/${record.thread}`}
+          aria-label={t("run.back")}
+          title={t("run.back")}
+        >
+          <Icon name="left" />
+        </Link>
+        <h1 id="title">{title}</h1>
+        <span className={`state ${look}`} role="status">
+          <Icon name={icon} className={known === "working" ? "turning" : ""} />
+          {stopping && !over ? t("state.stopping") : t(`state.${known}`)}
+        </span>
+        <div className="end">
+          {!over && (
+            <button type="button" className="button" aria-disabled={stopping} onClick={stop}>
+              <Icon name="stop" />
+              {t("run.stop")}
+            </button>
+          )}
+        </div>
+      </header>
+      {error !== null && (
+        <div className="bar-note">
+          <ErrorLine title={t("run.stopFailed")}>{explain(error, t, locale)}</ErrorLine>
+        </div>
+      )}
+      {model.error !== null && model.status === "failed" && (
+        <div className="bar-note">
+          <ErrorLine title={model.error.message}>{model.error.what_to_do}</ErrorLine>
+        </div>
+      )}
+    </>
+  );
+}
+
+interface FactsProps {
+  record: RunRecord;
+  model: RunModel;
+  now: number;
+  over: boolean;
+  profile: string;
+}
+
+function Facts({ record, model, now, over, profile }: FactsProps) {
+  const { t, locale } = useTexts();
+  const usage = model.usage ?? record.usage;
+  const cost = model.cost ?? (record.cost === null ? null : Number(record.cost));
+  const started = model.opened ?? (record.started === null ? null : Date.parse(record.started));
+  const seconds = model.seconds ?? ((model.ended ?? now) - (started ?? now)) / 1000;
+  const by = useMemo(() => record.started_by?.name ?? null, [record]);
+  return (
+    <dl className="facts" aria-label={t("run.about")}>
+      <Fact name={t("run.agent")}>
+        <span className="who plain">
+          <Icon name="agent" />
+          {profile} <span className="v">v{record.profile_version}</span>
+        </span>
+      </Fact>
+      {record.thread !== null && (
+        <Fact name={t("run.thread")}>
+          <ThreadLink id={record.thread} />
+        </Fact>
+      )}
+      {started !== null && (
+        <Fact name={t("run.started")}>
+          {by === null ? clock(started, locale) : t("run.startedBy", { name: by, time: clock(started, locale) })}
+        </Fact>
+      )}
+      <Fact name={t("run.worked")}>{over ? span(Math.max(0, seconds), locale) : wholeSeconds(seconds, locale)}</Fact>
+      {usage !== null && <Fact name={t("run.tokens")}>{count(usage.input_tokens + usage.output_tokens, locale)}</Fact>}
+      {cost !== null && cost > 0 && <Fact name={t("run.cost")}>{money(cost, locale)}</Fact>}
+    </dl>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: React.ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function ThreadLink({ id }: { id: string }) {
+  const { t } = useTexts();
+  const title = useView((state) => state.summaries.rows[id]?.title ?? state.view.threads[id]?.title);
+  return <Link to={`/threads/${id}`}>{title ?? t("list.untitled")}</Link>;
 }

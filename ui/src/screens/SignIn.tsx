@@ -1,4 +1,4 @@
-import { useId, useState, type ReactNode } from "react";
+import { useId, useState } from "react";
 import { Refused } from "../client/http";
 import { isLocale, LANGUAGE_NAMES, LOCALES, switchLocale } from "../i18n";
 import { Choice } from "../parts/Choice";
@@ -65,7 +65,7 @@ function SignInForm() {
   const [login, setLogin] = useState(known);
   const [password, setPassword] = useState("");
   const [working, setWorking] = useState(false);
-  const [error, setError] = useState<ReactNode>(null);
+  const [error, setError] = useState<string | null>(null);
   const submit = async () => {
     if (working || login === "" || password === "") return;
     setWorking(true);
@@ -111,7 +111,7 @@ function SignInForm() {
           onChange={(event) => setPassword(event.target.value)}
         />
       </label>
-      {error !== null && <ErrorLine title={String(error)} />}
+      {error !== null && <ErrorLine title={error} />}
       <button type="submit" className="button primary" aria-disabled={working}>
         {working ? t("signIn.working") : t("signIn.submit")}
       </button>

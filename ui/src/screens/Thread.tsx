@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { Link, useParams } from "react-router";
+import type { Profile } from "../api/types";
 import * as server from "../client/endpoints";
 import { newId } from "../client/ids";
 import { shownPath, turnsOf, workingRun, type Turn } from "../log/tree";
@@ -14,7 +15,7 @@ import { loadEarlier, loadThread, useView } from "../store/view";
 import { Composer, SendError } from "../thread/Composer";
 import { Title } from "../thread/Title";
 import { TurnView, type TurnActions } from "../thread/Turn";
-import { useFollowing, type Following } from "../thread/useFollowing";
+import { useFollowing } from "../thread/useFollowing";
 import { useSender, type Outgoing, type Sender } from "../thread/useSender";
 
 /** How many turns are drawn before the reader asks for earlier ones. */
@@ -53,8 +54,7 @@ function Conversation({ id, failed, more }: { id: string; failed: boolean; more:
   const row = useView((state) => state.summaries.rows[id]);
   const turns = useMemo(() => (thread === undefined ? [] : turnsOf(shownPath(thread))), [thread]);
   const working = useMemo(() => (thread === undefined ? null : workingRun(thread)), [thread]);
-  const following = useFollowing();
-  const { toEnd } = following;
+  const { scroller, content, onScroll, away, toEnd } = useFollowing();
   const send = useCallback(
     async ({ message_id, content, when }: Outgoing) => {
       await server.postMessage(id, { message_id, content, when });
@@ -65,6 +65,7 @@ function Conversation({ id, failed, more }: { id: string; failed: boolean; more:
   const sender = useSender(id, send);
   const [problem, setProblem] = useState<unknown>(null);
   const actions = useActions(id, sender, setProblem, toEnd);
+  const answerer = useView((state) => answererOf(state.profiles, row?.profile));
   const title = thread?.title ?? row?.title ?? null;
   useDocumentTitle(title ?? t("list.untitled"));
   const loading = thread === undefined && !failed;
@@ -73,14 +74,14 @@ function Conversation({ id, failed, more }: { id: string; failed: boolean; more:
       <Bar id={id} title={title} thread={thread} />
       <div
         className="thread"
-        ref={following.scroller}
-        onScroll={following.onScroll}
+        ref={scroller}
+        onScroll={onScroll}
         // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrolling area is reached by keyboard
         tabIndex={0}
         role="log"
         aria-label={t("thread.messages")}
       >
-        <div className="column" ref={following.content}>
+        <div className="column" ref={content}>
           {loading && <Skeleton label={t("app.loading")} groups={2} />}
           {failed && (
             <ErrorLine
@@ -89,7 +90,7 @@ function Conversation({ id, failed, more }: { id: string; failed: boolean; more:
             />
           )}
           <Turns id={id} turns={turns} more={more} actions={actions} />
-          <Below following={following} />
+          {away && <Below thread={thread} working={working} onEnd={toEnd} />}
         </div>
       </div>
       <div className="compose">
@@ -98,8 +99,9 @@ function Conversation({ id, failed, more }: { id: string; failed: boolean; more:
         <SendError sender={sender} />
         <Composer
           sender={sender}
-          autoFocus
+          focusFirst
           label={t("composer.message")}
+          placeholder={answerer === null ? "" : t("home.ask", { profile: answerer })}
           working={working}
           disabled={loading}
           onStop={() => stop(working, setProblem)}
@@ -107,6 +109,10 @@ function Conversation({ id, failed, more }: { id: string; failed: boolean; more:
       </div>
     </main>
   );
+}
+
+function answererOf(profiles: Profile[] | null, id: string | null | undefined): string | null {
+  return profiles?.find((one) => one.id === id)?.name ?? null;
 }
 
 function stop(run: RunFacts | null, onProblem: (problem: unknown) => void): void {
@@ -214,14 +220,23 @@ function Turns({ id, turns, more, actions }: TurnsProps) {
   );
 }
 
-function Below({ following }: { following: Following }) {
+interface BelowProps {
+  thread: ThreadState | undefined;
+  working: RunFacts | null;
+  onEnd: () => void;
+}
+
+/** There while the reader is away from the end; it says when something came since. */
+function Below({ thread, working, onEnd }: BelowProps) {
   const { t } = useTexts();
-  if (!following.away) return null;
+  const streamed = useView((state) => (working === null ? 0 : (state.view.journals[working.id]?.live.n ?? 0)));
+  const now = `${thread?.log.length ?? 0}.${streamed}`;
+  const [before] = useState(now);
   return (
     <div className="below">
-      <button type="button" onClick={following.toEnd}>
+      <button type="button" onClick={onEnd}>
         <Icon name="arrowdown" className="s" />
-        {following.fresh ? t("thread.below") : t("thread.toEnd")}
+        {now !== before ? t("thread.below") : t("thread.toEnd")}
       </button>
     </div>
   );

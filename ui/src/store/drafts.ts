@@ -1,4 +1,4 @@
-/** What was typed and not sent, kept per thread; "new" is the home screen's. A full or locked storage loses only drafts. */
+/** What was typed and not sent, kept per thread; "new" is the home screen's. */
 const PREFIX = "planwerk.draft.";
 
 export function readDraft(place: string): string {

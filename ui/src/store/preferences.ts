@@ -21,7 +21,7 @@ export const usePreferences = create<Preferences>()(
       locale: null,
       change: (change) => set(change),
     }),
-    { name: "planwerk.preferences", partialize: ({ change: _change, ...kept }) => kept },
+    { name: "planwerk.preferences", partialize: ({ theme, listFolded, lastProfile, locale }) => ({ theme, listFolded, lastProfile, locale }) },
   ),
 );
 

@@ -260,7 +260,10 @@ function takeRows(rows: readonly ThreadSummary[], next: string | null, first: bo
 /** Reads a thread's log and watches it from there on. Opened again it is there at once. */
 export async function loadThread(id: string, again = false): Promise<void> {
   const known = get().opened[id];
-  if (known?.loading === "ready" && !again) return watch.thread(id, null);
+  if (known?.loading === "ready" && !again) {
+    watch.thread(id, null);
+    return;
+  }
   if (known === undefined) putOpened(id, { loading: "loading", more: false });
   try {
     const [row, page] = await Promise.all([server.readThread(id), server.readLog(workspaceId, id, LOG_PAGE)]);

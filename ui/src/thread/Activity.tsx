@@ -104,14 +104,14 @@ function Step({ execution, model }: { execution: Execution; model: RunModel }) {
   const [open, setOpen] = useState(false);
   const now = useNow(execution.status === "working");
   const [, name] = stepName(execution);
-  const label = serverText(execution.label, locale) ?? readable(name);
+  const label = serverText(execution.label, locale);
   const seconds = ((execution.end ?? now) - execution.due) / 1000;
   return (
     <li className={execution.status === "failed" ? "fail" : ""}>
       <Icon name={ICONS[execution.status]} className={execution.status === "working" ? "turning" : ""} />
       <button type="button" className="step" aria-expanded={open} onClick={() => setOpen(!open)}>
-        <span className="name">{label}</span>
-        <span className="tool">{execution.step}</span>
+        <span className="name">{label ?? readable(name)}</span>
+        {label !== null && <span className="tool">{execution.step}</span>}
         <span className="took">
           {execution.status === "working" ? wholeSeconds(seconds, locale) : span(Math.max(0, seconds), locale)}
           {execution.status === "dropped" && ` · ${t("state.dropped")}`}

@@ -14,7 +14,8 @@ interface ComposerProps {
   label: string;
   placeholder?: string;
   rows?: number;
-  autoFocus?: boolean;
+  /** Where a mouse is, the keyboard is too: the box has the focus from the first. */
+  focusFirst?: boolean;
   /** The run that works now: Send becomes Add, with Stop beside it. */
   working?: RunFacts | null;
   onStop?: () => void;
@@ -23,13 +24,13 @@ interface ComposerProps {
 
 export function Composer(props: ComposerProps) {
   const { t } = useTexts();
-  const { sender, label, placeholder, rows = 1, autoFocus = false, working = null, disabled = false } = props;
+  const { sender, label, placeholder, rows = 1, focusFirst = false, working = null, disabled = false } = props;
   const [when, setWhen] = useState<When>("next");
   const box = useRef<HTMLTextAreaElement>(null);
-  useGrowing(box, sender.text);
+  useLayoutEffect(() => grow(box.current), [sender.text]);
   useEffect(() => {
-    if (autoFocus && window.matchMedia("(pointer: fine)").matches) box.current?.focus();
-  }, [autoFocus]);
+    if (focusFirst && window.matchMedia("(pointer: fine)").matches) box.current?.focus();
+  }, [focusFirst]);
 
   const submit = () => {
     if (sender.sending || disabled) return;
@@ -145,13 +146,10 @@ function WorkingButtons({ sender, working, when, onWhen, onStop }: WorkingProps)
 }
 
 /** Grows with its text where the browser's style sheet cannot (`field-sizing`); 40 % of the height at most. */
-function useGrowing(box: React.RefObject<HTMLTextAreaElement | null>, text: string): void {
-  useLayoutEffect(() => {
-    const area = box.current;
-    if (area === null || (typeof CSS !== "undefined" && CSS.supports("field-sizing", "content"))) return;
-    area.style.height = "auto";
-    area.style.height = `${area.scrollHeight}px`;
-  }, [box, text]);
+function grow(area: HTMLTextAreaElement | null): void {
+  if (area === null || (typeof CSS !== "undefined" && CSS.supports("field-sizing", "content"))) return;
+  area.style.height = "auto";
+  area.style.height = `${area.scrollHeight}px`;
 }
 
 /** Why the text is still in the box, and the way to try again. */

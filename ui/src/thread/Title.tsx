@@ -13,9 +13,8 @@ export function Title({ thread, title }: { thread: string; title: string | null 
   const shown = title ?? t("list.untitled");
   const save = async () => {
     const next = draft?.trim() ?? "";
-    if (next === "" || next === title) return setDraft(null);
     try {
-      await server.renameThread(thread, next);
+      if (next !== "" && next !== title) await server.renameThread(thread, next);
       setDraft(null);
       setError(null);
     } catch (reason) {

@@ -9,8 +9,6 @@ export interface Following {
   onScroll: () => void;
   /** The reader is away from the end. */
   away: boolean;
-  /** Something came below since the reader left the end. */
-  fresh: boolean;
   toEnd: () => void;
 }
 
@@ -20,7 +18,6 @@ export function useFollowing(): Following {
   const content = useRef<HTMLDivElement>(null);
   const following = useRef(true);
   const [away, setAway] = useState(false);
-  const [fresh, setFresh] = useState(false);
 
   const jump = useCallback(() => {
     const area = scroller.current;
@@ -29,7 +26,6 @@ export function useFollowing(): Following {
   const toEnd = useCallback(() => {
     following.current = true;
     setAway(false);
-    setFresh(false);
     jump();
   }, [jump]);
   const onScroll = useCallback(() => {
@@ -38,24 +34,19 @@ export function useFollowing(): Following {
     const near = area.scrollHeight - area.scrollTop - area.clientHeight < NEAR_PX;
     following.current = near;
     setAway(!near);
-    if (near) setFresh(false);
   }, []);
 
   useLayoutEffect(jump, [jump]);
   useEffect(() => {
     const area = content.current;
     if (area === null || typeof ResizeObserver === "undefined") return undefined;
-    let height = area.offsetHeight;
     const observer = new ResizeObserver(() => {
-      const grew = area.offsetHeight > height;
-      height = area.offsetHeight;
       if (following.current) jump();
-      else if (grew) setFresh(true);
     });
     observer.observe(area);
     if (scroller.current !== null) observer.observe(scroller.current);
     return () => observer.disconnect();
   }, [jump]);
 
-  return { scroller, content, onScroll, away, fresh, toEnd };
+  return { scroller, content, onScroll, away, toEnd };
 }

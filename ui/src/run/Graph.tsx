@@ -1,0 +1,221 @@
+import { useMemo, useState, type KeyboardEvent } from "react";
+import type { RunGraph } from "../api/types";
+import { span } from "../i18n/format";
+import type { Execution, RunModel } from "../log/run";
+import { Icon } from "../parts/Icon";
+import type { IconName } from "../parts/Sprite";
+import { useTexts } from "../parts/useTexts";
+import { layOut, type Layout } from "./layout";
+import type { Node } from "./node";
+import { statusOf } from "./lanes";
+
+interface GraphProps {
+  graph: RunGraph;
+  model: RunModel;
+  now: number;
+  selected: string | null;
+  onSelect: (execution: string) => void;
+}
+
+const ZOOMS = [0.5, 0.67, 0.8, 1, 1.25, 1.6];
+type Status = Execution["status"] | "todo";
+export const STATUS_ICONS: Record<Status, IconName> = {
+  working: "work",
+  done: "done",
+  failed: "failed",
+  dropped: "halt",
+  todo: "todo",
+};
+
+export function Graph({ graph, model, now, selected, onSelect }: GraphProps) {
+  const { t } = useTexts();
+  const layout = useMemo(() => layOut(graph), [graph]);
+  const [zoom, setZoom] = useState<number | null>(null);
+  const at = zoom ?? 1;
+  const step = (by: number) => setZoom(ZOOMS[Math.min(ZOOMS.length - 1, Math.max(0, ZOOMS.indexOf(at) + by))] ?? 1);
+  const steps = useMemo(() => byStep(model.executions), [model]);
+  return (
+    <section className="pane at-graph" aria-label={t("run.graph")}>
+      <header>
+        <h2>{t("run.graph")}</h2>
+        <Legend />
+        <div className="zoom">
+          <ZoomButton icon="minus" label={t("run.smaller")} onClick={() => step(-1)} />
+          <ZoomButton icon="plus" label={t("run.larger")} onClick={() => step(1)} />
+          <ZoomButton icon="fit" label={t("run.fit")} onClick={() => setZoom(null)} />
+        </div>
+      </header>
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrolling area is reached by keyboard */}
+      <div className="canvas" tabIndex={0} role="group" aria-label={t("run.canvas")}>
+        <Drawing layout={layout} zoom={zoom} label={t("run.graphLabel")}>
+          {layout.nodes.map((node) => (
+            <NodeView
+              key={node.id}
+              node={node}
+              executions={steps.get(node.id) ?? []}
+              now={now}
+              selected={selected}
+              onSelect={onSelect}
+            />
+          ))}
+          <Lines layout={layout} reached={steps} />
+        </Drawing>
+      </div>
+    </section>
+  );
+}
+
+function Legend() {
+  const { t } = useTexts();
+  return (
+    <div className="legend wide-only" aria-hidden="true">
+      <span className="state">
+        <Icon name="done" />
+        {t("run.done")}
+      </span>
+      <span className="state working">
+        <Icon name="work" />
+        {t("run.working")}
+      </span>
+      <span className="state fail">
+        <Icon name="failed" />
+        {t("run.failedWord")}
+      </span>
+      <span className="state">
+        <Icon name="todo" />
+        {t("run.todo")}
+      </span>
+    </div>
+  );
+}
+
+function ZoomButton({ icon, label, onClick }: { icon: IconName; label: string; onClick: () => void }) {
+  return (
+    <button type="button" className="icon-button s" aria-label={label} title={label} onClick={onClick}>
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+interface DrawingProps {
+  layout: Layout;
+  zoom: number | null;
+  label: string;
+  children: React.ReactNode;
+}
+
+/** Without a zoom of the reader's own it fits the pane, but never smaller than can be read. */
+function Drawing({ layout: { width, height }, zoom, label, children }: DrawingProps) {
+  const style =
+    zoom === null
+      ? { width: "100%", maxWidth: width, minWidth: width * 0.82, aspectRatio: `${width} / ${height}` }
+      : { width: width * zoom, height: height * zoom };
+  return (
+    <svg className="graph" style={style} viewBox={`0 0 ${width} ${height}`} role="group" aria-label={label}>
+      <defs>
+        {["tip", "tip-todo"].map((id) => (
+          <marker key={id} id={id} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+            <path d="M1 1l5.5 3L1 7" />
+          </marker>
+        ))}
+      </defs>
+      {children}
+    </svg>
+  );
+}
+
+function Lines({ layout, reached }: { layout: Layout; reached: ReadonlyMap<string, Execution[]> }) {
+  const kinds = new Map(layout.nodes.map((node) => [node.id, node.kind]));
+  const was = (id: string) => reached.has(id) || kinds.get(id) !== "step";
+  const lines = layout.edges.map((edge) => ({ ...edge, todo: !(was(edge.source) && was(edge.target)) }));
+  // Lines that were walked lie over those that were not.
+  lines.sort((a, b) => Number(b.todo) - Number(a.todo));
+  return (
+    <>
+      <g className="edges" aria-hidden="true">
+        {lines.map(({ id, path, todo }) => (
+          <path key={id} className={todo ? "todo" : ""} d={path} markerEnd={todo ? "url(#tip-todo)" : "url(#tip)"} />
+        ))}
+      </g>
+      <g className="events" aria-hidden="true">
+        {lines.map(({ id, label, event, todo }) =>
+          label === null ? null : (
+            <text key={id} className={todo ? "todo" : ""} x={label.x} y={label.y} textAnchor={label.anchor}>
+              {shortName(event)}
+            </text>
+          ),
+        )}
+      </g>
+    </>
+  );
+}
+
+interface NodeProps {
+  node: Node;
+  executions: readonly Execution[];
+  now: number;
+  selected: string | null;
+  onSelect: (execution: string) => void;
+}
+
+function NodeView({ node, executions, now, selected, onSelect }: NodeProps) {
+  const { t, locale } = useTexts();
+  if (node.kind !== "step") {
+    const middle = node.w / 2;
+    return (
+      <g className="edges" aria-hidden="true">
+        <circle className="end" cx={node.x + middle} cy={node.y + middle} r="3.5" />
+      </g>
+    );
+  }
+  const status: Status = executions.length === 0 ? "todo" : statusOf(executions);
+  const chosen = executions.some((one) => one.id === selected);
+  const seconds = executions.reduce((sum, one) => sum + Math.max(0, (one.end ?? now) - one.due) / 1000, 0);
+  const time = status === "todo" ? t("run.todo") : span(seconds, locale);
+  const times = executions.length > 1 ? t("run.times", { count: executions.length }) : null;
+  const words = [node.group, time, times].filter((one) => one !== null);
+  const state = t(status === "failed" ? "run.failedWord" : `run.${status}`);
+  const select = () => {
+    const at = executions.findIndex((one) => one.id === selected);
+    const next = executions[(at + 1) % executions.length];
+    if (next !== undefined) onSelect(next.id);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    select();
+  };
+  const look = { working: "live", done: "done", failed: "failed", dropped: "dropped", todo: "todo" }[status];
+  return (
+    <g
+      className={`node ${look}${chosen ? " sel" : ""}`}
+      tabIndex={0}
+      role="button"
+      aria-label={[node.name, ...words, state].join(", ")}
+      aria-pressed={chosen}
+      data-selected={chosen}
+      onClick={select}
+      onKeyDown={onKeyDown}
+    >
+      <rect x={node.x + 0.5} y={node.y + 0.5} width={node.w - 1} height={node.h - 1} rx="8" />
+      <use href={`#i-${STATUS_ICONS[status]}`} x={node.x + 10} y={node.y + (node.lower ? 9 : 11)} width="14" height="14" />
+      <text className="name" x={node.x + 30} y={node.y + (node.lower ? 20 : 22)}>
+        {node.name}
+      </text>
+      <text className="sub" x={node.x + 10} y={node.y + (node.lower ? 38 : 40)}>
+        {words.join(" · ")}
+      </text>
+    </g>
+  );
+}
+
+function byStep(executions: readonly Execution[]): Map<string, Execution[]> {
+  const steps = new Map<string, Execution[]>();
+  for (const one of executions) steps.set(one.step, [...(steps.get(one.step) ?? []), one]);
+  return steps;
+}
+
+/** "Conversation.Contextualized" is called by its own name where its step stands beside it. */
+export function shortName(event: string): string {
+  return event.split(".").at(-1) ?? event;
+}

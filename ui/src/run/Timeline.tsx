@@ -1,0 +1,153 @@
+import { useState } from "react";
+import { span } from "../i18n/format";
+import type { RunModel } from "../log/run";
+import { Choice } from "../parts/Choice";
+import { Icon } from "../parts/Icon";
+import { Skeleton } from "../parts/Skeleton";
+import { useTexts } from "../parts/useTexts";
+import type { Selection } from "./chain";
+import { STATUS_ICONS } from "./Graph";
+import { timelineOf, type Bar, type Lane } from "./lanes";
+
+interface TimelineProps {
+  model: RunModel;
+  now: number;
+  selection: Selection;
+  onExecution: (id: string) => void;
+}
+
+export function Timeline({ model, now, selection, onExecution }: TimelineProps) {
+  const { t, locale } = useTexts();
+  const [rows, setRows] = useState<"compact" | "full">("compact");
+  const view = timelineOf(model, now, rows === "full");
+  const digits = view.seconds < 1 ? 2 : view.seconds < 6 ? 1 : 0;
+  const mark = (seconds: number) =>
+    seconds === 0 ? "0" : seconds >= 60 ? span(seconds, locale) : `${seconds.toLocaleString(locale, { maximumFractionDigits: digits })} s`;
+  return (
+    <section className="pane at-time" aria-label={t("run.timeline")}>
+      <header>
+        <h2>{t("run.timeline")}</h2>
+        <Choice
+          label={t("run.rows")}
+          kind="radio"
+          options={[
+            { value: "compact", label: t("run.compact") },
+            { value: "full", label: t("run.full") },
+          ]}
+          value={rows}
+          onChange={setRows}
+        />
+        <Key />
+      </header>
+      <div className="timeline" role="table" aria-label={t("run.timelineLabel")}>
+        {view.lanes.length === 0 && <Skeleton label={t("app.loading")} lines={6} />}
+        {view.lanes.length > 0 && (
+          <div className="axis" aria-hidden="true">
+            {view.marks.map(({ seconds, left }) => (
+              <span key={seconds} style={{ left: `${left}%` }}>
+                {mark(seconds)}
+              </span>
+            ))}
+          </div>
+        )}
+        {view.lanes.map((lane) => (
+          <LaneView
+            key={lane.bars[0]?.execution.id ?? lane.step}
+            lane={lane}
+            current={lane.bars.some((bar) => bar.execution.id === selection.execution)}
+            selection={selection}
+            onExecution={onExecution}
+          />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function Key() {
+  const { t } = useTexts();
+  return (
+    <div className="legend wide-only" aria-hidden="true">
+      <span>
+        <i className="key work" />
+        {t("run.works")}
+      </span>
+      <span>
+        <i className="key model">
+          <svg>
+            <rect width="100%" height="100%" />
+          </svg>
+        </i>
+        {t("run.waitsModel")}
+      </span>
+      <span>
+        <i className="key event" />
+        {t("run.event")}
+      </span>
+    </div>
+  );
+}
+
+interface LaneProps {
+  lane: Lane;
+  current: boolean;
+  selection: Selection;
+  onExecution: (id: string) => void;
+}
+
+function LaneView({ lane, current, selection, onExecution }: LaneProps) {
+  const { t, locale } = useTexts();
+  const ids = lane.bars.map((bar) => bar.execution.id);
+  const select = () => {
+    const next = ids[(ids.indexOf(selection.execution ?? "") + 1) % ids.length];
+    if (next !== undefined) onExecution(next);
+  };
+  const state = t(lane.status === "failed" ? "run.failedWord" : `run.${lane.status}`);
+  const last = lane.bars.at(-1);
+  const end = last === undefined ? 0 : last.left + last.width;
+  return (
+    <div
+      className="lane"
+      role="row"
+      tabIndex={0}
+      data-selected={current}
+      {...(current ? { "aria-current": "true" as const } : {})}
+      onClick={select}
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        select();
+      }}
+    >
+      <span className={`label ${lane.called ? "in" : ""} ${lane.status}`} role="rowheader">
+        <Icon name={STATUS_ICONS[lane.status]} className={lane.status === "working" ? "turning" : ""} />
+        <span>{lane.step}</span>
+        <span className="hidden">, {state}</span>
+      </span>
+      <span className="track" role="cell">
+        {lane.bars.map((bar) => (
+          <BarView key={bar.execution.id} bar={bar} />
+        ))}
+        {lane.ticks.map(({ position, left }) => (
+          <span key={position} className={position === selection.position ? "tick now" : "tick"} style={{ left: `${left}%` }} />
+        ))}
+        <span className="note" style={end > 82 ? { right: `${100 - (last?.left ?? 0)}%` } : { left: `${end}%` }}>
+          {span(lane.seconds, locale)}
+        </span>
+      </span>
+    </div>
+  );
+}
+
+function BarView({ bar: { execution, left, width } }: { bar: Bar }) {
+  const kind = execution.status === "failed" ? "failed" : execution.model ? "model" : "work";
+  return (
+    <span className={`span ${kind}`} style={{ left: `${left}%`, width: `${width}%` }}>
+      {kind !== "work" && (
+        <svg aria-hidden="true">
+          <rect width="100%" height="100%" />
+        </svg>
+      )}
+    </span>
+  );
+}

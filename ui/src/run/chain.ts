@@ -1,0 +1,60 @@
+import type { RunModel } from "../log/run";
+
+/** What is selected in all panes at once: a step, and the fact of it that the inspector shows. */
+export interface Selection {
+  execution: string | null;
+  position: number | null;
+}
+
+export const NOTHING_SELECTED: Selection = { execution: null, position: null };
+
+/** Events that made this one: what the step that published it took. */
+export function causesOf(model: RunModel, position: number): number[] {
+  const event = model.events.find((one) => one.position === position);
+  const maker = model.executions.find((one) => one.id === event?.from);
+  return maker === undefined ? [] : [...new Set(maker.inputs)].sort((a, b) => a - b);
+}
+
+/** Events that came of this one: what the steps that took it published. */
+export function effectsOf(model: RunModel, position: number): number[] {
+  const event = model.events.find((one) => one.position === position);
+  const takers = model.executions.filter((one) => event?.takenBy.includes(one.id) === true);
+  return [...new Set(takers.flatMap((one) => one.outputs))].sort((a, b) => a - b);
+}
+
+export function selectEvent(model: RunModel, position: number): Selection {
+  const event = model.events.find((one) => one.position === position);
+  return { execution: event?.from ?? null, position };
+}
+
+/** A step is shown by the last thing it published, or by what it took while it works. */
+export function selectExecution(model: RunModel, id: string): Selection {
+  const execution = model.executions.find((one) => one.id === id);
+  return { execution: id, position: execution?.outputs.at(-1) ?? execution?.inputs.at(-1) ?? null };
+}
+
+export type Move = "cause" | "effect" | "before" | "after";
+
+/** Left and right walk the causal chain, up and down the order in which things happened. */
+export function move(model: RunModel, selection: Selection, direction: Move): Selection {
+  const { position } = selection;
+  if (position === null) {
+    const first = model.events[0];
+    return first === undefined ? selection : selectEvent(model, first.position);
+  }
+  const next = target(model, position, direction);
+  return next === undefined ? selection : selectEvent(model, next);
+}
+
+function target(model: RunModel, position: number, direction: Move): number | undefined {
+  switch (direction) {
+    case "cause":
+      return causesOf(model, position).at(-1);
+    case "effect":
+      return effectsOf(model, position)[0];
+    case "before":
+      return model.events.filter((one) => one.position < position).at(-1)?.position;
+    case "after":
+      return model.events.find((one) => one.position > position)?.position;
+  }
+}

@@ -1,0 +1,70 @@
+import type { Execution, RunModel } from "../log/run";
+
+export interface Bar {
+  execution: Execution;
+  left: number;
+  width: number;
+}
+
+export interface Lane {
+  step: string;
+  called: boolean;
+  bars: Bar[];
+  /** Where in time the step published something, as a share of the whole. */
+  ticks: { position: number; left: number }[];
+  status: Execution["status"];
+  seconds: number;
+}
+
+export interface TimelineView {
+  lanes: Lane[];
+  marks: { seconds: number; left: number }[];
+  seconds: number;
+}
+
+/** One lane for each step (compact), or for each execution (full); bars in percent of the run's time. */
+export function timelineOf(model: RunModel, now: number, full: boolean): TimelineView {
+  const start = model.opened ?? now;
+  const end = Math.max(model.ended ?? now, start + 1, ...model.executions.map((one) => one.end ?? 0));
+  const share = (time: number) => (100 * (Math.max(time, start) - start)) / (end - start);
+  const groups = new Map<string, Execution[]>();
+  for (const one of model.executions) {
+    const key = full ? one.id : one.step;
+    groups.set(key, [...(groups.get(key) ?? []), one]);
+  }
+  const lanes = [...groups.values()].map((executions) => laneOf(model, executions, share, model.ended ?? now));
+  const seconds = (end - start) / 1000;
+  return { lanes, marks: marksOf(seconds), seconds };
+}
+
+function laneOf(model: RunModel, executions: Execution[], share: (time: number) => number, now: number): Lane {
+  const outputs = new Set(executions.flatMap((one) => one.outputs));
+  const bars = executions.map((execution) => {
+    const left = share(execution.due);
+    return { execution, left, width: Math.max(share(execution.end ?? now) - left, 0.3) };
+  });
+  return {
+    step: executions[0]?.step ?? "",
+    called: executions[0]?.step.includes(".") === true,
+    bars,
+    ticks: model.events
+      .filter((event) => outputs.has(event.position))
+      .map((event) => ({ position: event.position, left: share(Date.parse(event.time)) })),
+    status: statusOf(executions),
+    seconds: executions.reduce((sum, one) => sum + Math.max(0, (one.end ?? now) - one.due) / 1000, 0),
+  };
+}
+
+/** What needs the eye first. */
+export function statusOf(executions: readonly Execution[]): Execution["status"] {
+  const order = ["working", "failed", "done", "dropped"] as const;
+  return order.find((status) => executions.some((one) => one.status === status)) ?? "done";
+}
+
+const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 86_400];
+
+function marksOf(seconds: number): TimelineView["marks"] {
+  const step = STEPS.find((one) => seconds / one <= 6) ?? 86_400 * Math.ceil(seconds / 86_400 / 6);
+  const count = Math.floor(seconds / step);
+  return Array.from({ length: count + 1 }, (_, at) => ({ seconds: at * step, left: (100 * at * step) / seconds }));
+}
