@@ -167,6 +167,7 @@ class Play:
         self.labels: dict[int, set[str]] = {}
         self.asks: list[Execution] = []
         self.fault: Exception | None = None
+        self._names: dict[int, str] = {}
         self._step_counts: dict[str, int] = {}
         self._class_counts: dict[str, int] = {}
         self._requests: list[int] = []
@@ -214,7 +215,7 @@ class Play:
         return f"{self.name_of(execution)}({', '.join(bound)})"
 
     def name_of(self, execution: Execution) -> str:
-        return next(name for name, known in self.executions.items() if known is execution)
+        return self._names[id(execution)]
 
     def _publish(self, event: Event, execution: Execution | None) -> int:
         entry = journal.EventPublished(event, EventId(""), 0, execution=execution.id if execution else None)
@@ -263,6 +264,7 @@ class Play:
             step = execution.step.spec.name
             self._step_counts[step] = number = self._step_counts.get(step, 0) + 1
             self.executions[f"{step}.{number}"] = execution
+            self._names[id(execution)] = f"{step}.{number}"
         self.asks += decision.asks
         return [self.describe(execution) for execution in decision.due]
 

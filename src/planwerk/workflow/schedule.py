@@ -355,10 +355,12 @@ class RunSchedule:
     def _lay_in(self, scope: Scope, step: StepPlan, parameter: ParameterPlan, seen: Seen) -> None:
         round_number = seen.rounds[step.tracked] if step.tracked >= 0 and parameter.of_loop else OUTSIDE
         cell = scope.cell(step, parameter.index, round_number)
+        if seen.rounds:
+            cell.note_rounds(seen.rounds)
         cell.new.append(seen)
         if parameter.is_list:
             cell.all.append(seen)
-        if parameter.starting:
+        if parameter.starting or (seen.rounds and step.index in scope.waiting):
             scope.candidates |= step.bit
         if step.tracked >= 0 and parameter.of_loop:
             scope.note_new(step, round_number, 1 if parameter.starting else 0)
@@ -473,15 +475,17 @@ class RunSchedule:
         if waits:
             self._wait(scope, step, round_number)
         else:
+            if scope.waiting.get(step.index) == round_number:
+                self._stop_waiting(scope, step)
             self._start(scope, step, round_number, decision, make_id)
 
     def _wait(self, scope: Scope, step: StepPlan, round_number: int) -> None:
         known = scope.waiting.get(step.index)
-        if known == round_number:
+        rounds = self._rounds_waiting(scope, step, round_number)
+        if known == round_number and scope.waiting_rounds[step.index] == rounds:
             return
         if known is not None:
             self._stop_waiting(scope, step)
-        rounds = self._rounds_waiting(scope, step, round_number)
         scope.waiting[step.index] = round_number
         scope.waiting_rounds[step.index] = rounds
         scope.activate(step, rounds, own_round=round_number)
@@ -492,13 +496,18 @@ class RunSchedule:
         return round_number
 
     def _rounds_waiting(self, scope: Scope, step: StepPlan, round_number: int) -> Rounds:
+        """The rounds its next execution will have: those of the earliest events that can start it, at least."""
         rounds = scope.no_rounds()
         if not rounds:
             return rounds
         for parameter in step.parameters:
             cell = scope.cell(step, parameter.index, round_number)
-            for seen in (*cell.new, *([cell.last] if cell.last is not None else ())):
-                rounds = tuple(map(max, rounds, seen.rounds))
+            if parameter.starting and cell.new:
+                rounds = tuple(map(max, rounds, cell.low))
+            elif parameter.is_list:
+                rounds = tuple(map(max, rounds, cell.high or rounds))
+            elif cell.last is not None and not parameter.read_only:
+                rounds = tuple(map(max, rounds, cell.last.rounds))
         return _one_more(rounds, step)
 
     def _eligible_round(self, scope: Scope, step: StepPlan) -> int | None:
@@ -548,7 +557,7 @@ class RunSchedule:
             return scope.active & parameter.same_steps, scope.arriving & parameter.same_arrivals
         same, earlier = scope.active_in(step.tracked, round_number)
         steps = same & parameter.same_steps | earlier & parameter.earlier_steps
-        if scope.runs_earlier(step.tracked, round_number):
+        if parameter.of_loop and scope.runs_earlier(step.tracked, round_number):
             steps |= step.bit
         same, earlier = scope.arriving_in(step.tracked, round_number)
         return steps, same & parameter.same_arrivals | earlier & parameter.earlier_arrivals
@@ -624,7 +633,6 @@ class RunSchedule:
         )
 
     def _bind(self, scope: Scope, step: StepPlan, round_number: int) -> Execution:
-        scope.empty_starts &= ~step.bit
         bound: list[Bound] = []
         for parameter in step.parameters:
             cell = scope.cell(step, parameter.index, round_number)
@@ -685,6 +693,7 @@ class RunSchedule:
         scope, step = execution.scope, execution.step
         self.in_flight[execution.id] = execution
         scope.started |= step.bit
+        scope.empty_starts &= ~step.bit
         self._activate(execution)
         limit = step.spec.max_executions_per_run
         if limit is not None:

@@ -17,14 +17,23 @@ OUTSIDE = 0
 class Cell:
     """What one parameter of one step has seen, in one round."""
 
-    __slots__ = ("all", "last", "new")
+    __slots__ = ("all", "high", "last", "low", "new")
 
     def __init__(self) -> None:
+        self.low: Rounds = NO_ROUNDS
+        """Of its new events, the earliest round of each tracked step."""
+        self.high: Rounds = NO_ROUNDS
+        """Of all its events, the latest."""
         self.new: deque[Seen] = deque()
         self.all: list[Seen] = []
         """Kept for lists only."""
         self.last: Seen | None = None
         """The event bound last; for an optional parameter, the last one that came."""
+
+    def note_rounds(self, rounds: Rounds) -> None:
+        """Called before an event is added to the new ones."""
+        self.low = tuple(map(min, self.low, rounds)) if self.new else rounds
+        self.high = tuple(map(max, self.high, rounds)) if self.high else rounds
 
     def find(self, position: int) -> Seen | None:
         """The event at this position, if the parameter has seen it and may still take it."""

@@ -70,8 +70,9 @@ def _widen_for_earlier_rounds(step: StepPlan) -> None:
             starting_steps |= parameter.same_steps
             starting_arrivals |= parameter.same_arrivals
     for parameter in step.parameters:
-        parameter.earlier_steps = parameter.same_steps | starting_steps
-        parameter.earlier_arrivals = parameter.same_arrivals | starting_arrivals
+        through_step = parameter.of_loop
+        parameter.earlier_steps = parameter.same_steps | (starting_steps if through_step else 0)
+        parameter.earlier_arrivals = parameter.same_arrivals | (starting_arrivals if through_step else 0)
 
 
 def _prepare_outcomes(plan: ScopePlan) -> None:
