@@ -9,7 +9,6 @@ from functools import lru_cache
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.capability import Capability, capability_of
 from planwerk.workflow.events import ControlEvent, Event, StartEvent, StopEvent
-from planwerk.workflow.graph import Edge, Graph, Group, Node
 from planwerk.workflow.plan import ClassPlan, Composition, Mask, ParameterPlan, ScopePlan, StepPlan, WatchedParameter
 from planwerk.workflow.settling import prepare
 from planwerk.workflow.steps import EventParameter, Output, Returns, Shape, StepSpec
@@ -267,57 +266,3 @@ def _fingerprint(scopes: tuple[ScopePlan, ...]) -> str:
             )
             lines.append(f"{step.name}({takes}) -> {gives} {'?' * step.has_precondition}")
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
-
-
-def draw(blueprint: type[Agent]) -> Graph:
-    """The composed workflow over all start events of a blueprint, as a picture."""
-    nodes: dict[str, Node] = {}
-    groups: dict[str, Group] = {}
-    edges: dict[tuple[str, str, str], Edge] = {}
-    stops: dict[str, Node] = {}
-    for start in start_classes(blueprint):
-        composition = compose(blueprint, start)
-        begin = Node(f"start:{start.__name__}", start.__name__, start.label, "start")
-        nodes[begin.id] = begin
-        for plan in composition.scopes:
-            if plan.capability is not None:
-                groups[plan.name] = Group(plan.name, plan.name)
-            for step in plan.steps:
-                nodes[step.name] = Node(
-                    step.name, step.spec.name, step.spec.label, "step", step.spec.icon, plan.name or None
-                )
-            _draw_edges(plan, begin, edges, stops)
-    return Graph((*nodes.values(), *stops.values()), tuple(groups.values()), tuple(edges.values()))
-
-
-def _draw_edges(plan: ScopePlan, begin: Node, edges: dict[tuple[str, str, str], Edge], stops: dict[str, Node]) -> None:
-    def connect(source: str, target: str, cls: type[Event]) -> None:
-        edges.setdefault((source, target, cls.__name__), Edge(source, target, cls.__name__))
-
-    def takers_of(scope: ScopePlan, cls: type[Event]) -> list[str]:
-        entry = scope.by_class.get(cls)
-        return [step.name for step, _ in entry.takers] if entry is not None else []
-
-    if plan.request is None:
-        for target in takers_of(plan, plan.start):
-            connect(begin.id, target, plan.start)
-    for step in plan.steps:
-        for cls in step.returns.classes:
-            if issubclass(cls, StopEvent):
-                stop = Node(f"stop:{cls.__name__}", cls.__name__, cls.label, "stop")
-                stops[stop.id] = stop
-                connect(step.name, stop.id, cls)
-                continue
-            entry = plan.by_class.get(cls)
-            if entry is not None and entry.call is not None:
-                for target in takers_of(entry.call, cls):
-                    connect(step.name, target, cls)
-                for inner in entry.call.steps:
-                    for outcome in set(inner.returns.classes) & set(entry.call.outcomes):
-                        for target in takers_of(plan, outcome):
-                            connect(inner.name, target, outcome)
-            for target in takers_of(plan, cls):
-                connect(step.name, target, cls)
-            for answer in cls.answered_by:
-                for target in takers_of(plan, answer):
-                    connect(step.name, target, answer)
