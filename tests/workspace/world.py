@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from pydantic_ai.messages import ModelMessage
+from pydantic_ai.messages import ModelMessage, TextPart, UserPromptPart
 
 from planwerk.access.actors import AgentActor, SystemActor, UserActor
 from planwerk.access.ids import DEFAULT_TENANT, TenantId
@@ -208,6 +208,16 @@ def reply(
     return MessagePosted(
         message_id=MessageId(run), role="assistant", content=content, incomplete=incomplete, error=error
     )
+
+
+def texts_of(history: Sequence[ModelMessage]) -> list[str]:
+    """The texts of a history, one for each part."""
+    return [
+        str(part.content)
+        for message in history
+        for part in message.parts
+        if isinstance(part, UserPromptPart | TextPart)
+    ]
 
 
 def titled(title: str, source: TitleSource = "suggested") -> ThreadRenamed:

@@ -43,6 +43,15 @@ def _same_class(a: object, b: object) -> bool:
     return type(a) is type(b)
 
 
+def copied(value: JSON) -> JSON:
+    """A copy that shares nothing with the original, nor one of its parts with another (as `deepcopy` would)."""
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in cast("JSONObject", value).items()}
+    if isinstance(value, list):
+        return [copied(item) for item in cast("list[Any]", value)]
+    return value
+
+
 def impossible_number(value: JSON) -> str | None:
     """The JSON pointer of the first number that JSON cannot write (NaN, infinity), or None."""
     if isinstance(value, float):

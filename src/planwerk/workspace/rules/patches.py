@@ -10,12 +10,11 @@ be what stands there. A patch never changes the document it is given: what is wr
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from planwerk.workspace.rules.errors import PatchFailed
-from planwerk.workspace.rules.json_values import JSON, JSONObject, impossible_number, same_json
+from planwerk.workspace.rules.json_values import JSON, JSONObject, copied, impossible_number, same_json
 from planwerk.workspace.rules.pointers import NoSuchPlace, Path, child, item_index, parse_pointer, resolve
 
 MEMBERS: Final[Mapping[str, frozenset[str]]] = {
@@ -35,7 +34,7 @@ def apply_patch(document: JSON, patch: Sequence[JSONObject]) -> JSON:
     Raises:
         PatchFailed: An operation is malformed or does not fit; names it by its index.
     """
-    result = copy.deepcopy(document)
+    result = copied(document)
     for index, operation in enumerate(patch):
         try:
             result = _apply(result, operation)
@@ -59,7 +58,7 @@ def _apply(document: JSON, operation: JSONObject) -> JSON:
 
 
 def _add(document: JSON, operation: JSONObject, path: Path) -> JSON:
-    return _put(document, path, copy.deepcopy(operation["value"]))
+    return _put(document, path, copied(operation["value"]))
 
 
 def _put(document: JSON, path: Path, value: JSON) -> JSON:
@@ -89,7 +88,7 @@ def _remove(document: JSON, operation: JSONObject, path: Path) -> JSON:
 
 
 def _replace(document: JSON, operation: JSONObject, path: Path) -> JSON:
-    return _set(document, path, copy.deepcopy(operation["value"]))
+    return _set(document, path, copied(operation["value"]))
 
 
 def _set(document: JSON, path: Path, value: JSON) -> JSON:
@@ -116,7 +115,7 @@ def _move(document: JSON, operation: JSONObject, path: Path) -> JSON:
 
 
 def _copy(document: JSON, operation: JSONObject, path: Path) -> JSON:
-    return _put(document, path, copy.deepcopy(resolve(document, parse_pointer(operation["from"]))))
+    return _put(document, path, copied(resolve(document, parse_pointer(operation["from"]))))
 
 
 def _test(document: JSON, operation: JSONObject, path: Path) -> JSON:

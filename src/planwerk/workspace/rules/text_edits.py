@@ -1,7 +1,8 @@
 """Edits that quote what they replace (A3.1): `old` must occur exactly once, counted with overlaps.
 
 Whoever quotes a document with CRLF line ends usually has plain line feeds in the quote. So where a quote does not occur
-as it is, it is looked for with the document's line ends, and what is written gets the line ends that the document has.
+as it is, it is looked for with either line end, and what is written gets those of the passage it replaces, or where
+that has none, of the document.
 """
 
 from __future__ import annotations
@@ -49,12 +50,12 @@ def _edited(text: str, edit: TextEdit, index: int) -> str:
                 occurrences=0,
             )
         return edit.new
-    quote = _as_in(text, edit.old)
+    quote = next((form for form in _forms(edit.old) if form in text), edit.old)
     places = occurrences(text, quote)
     if len(places) != 1:
         said = "does not occur" if not places else f"occurs {len(places)} times, at {', '.join(map(str, places[:10]))}"
         raise PatchFailed(f"the quoted text {said}", operation=index, occurrences=len(places), positions=places[:10])
-    written = edit.new if quote == edit.old and "\n" in quote else with_line_ends_of(text, edit.new)
+    written = with_line_ends_of(quote if "\n" in quote else text, edit.new)
     return f"{text[: places[0]]}{written}{text[places[0] + len(quote) :]}"
 
 
@@ -68,8 +69,10 @@ def occurrences(text: str, quote: str) -> list[int]:
     return places
 
 
-def _as_in(text: str, quote: str) -> str:
-    return quote if quote in text else with_line_ends_of(text, quote)
+def _forms(quote: str) -> tuple[str, str, str]:
+    """The quote as it is, and with either line end."""
+    plain = quote.replace("\r\n", "\n")
+    return quote, plain, plain.replace("\n", "\r\n")
 
 
 def with_line_ends_of(text: str, passage: str) -> str:
