@@ -1,0 +1,23 @@
+"""Sub-workflows that blueprints call with events, one folder each; names are resolved when first used (PEP 562)."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from planwerk.capabilities.conversation import Block, Conversation, ConversationFields
+
+__all__ = ["Block", "Conversation", "ConversationFields"]
+
+_MODULES: Final = {
+    "Block": "planwerk.capabilities.conversation",
+    "Conversation": "planwerk.capabilities.conversation",
+    "ConversationFields": "planwerk.capabilities.conversation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)
