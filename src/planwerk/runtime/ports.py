@@ -1,0 +1,155 @@
+"""What the runtime needs stored: `storage` has an adapter of each port, in memory and on SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from planwerk.workflow.entries import Entry
+from planwerk.workflow.ids import RunId
+
+
+@dataclass(frozen=True, slots=True)
+class FeedItem:
+    """One append, as the feed over all runs gives it."""
+
+    feed: int
+    """Place in the feed: grows with each append, gaps allowed."""
+    run: RunId
+    first_position: int
+    """Position in the run of the first entry."""
+    entries: Sequence[Entry]
+
+
+class Journal(Protocol):
+    """A run's ordered record, and the only way to rebuild the run (E7.1)."""
+
+    async def append(self, run: RunId, entries: Sequence[Entry], *, expected_version: int, fence: int) -> int:
+        """Append all the entries or none of them, and return the new version.
+
+        Args:
+            expected_version: Version last read; 0 for a run with no entries yet. The version is the number of entries.
+            fence: Token of the caller's lease; each later lease has a larger one (E7.3).
+
+        Raises:
+            StaleVersion: Another append came first; nothing was written.
+            StaleFence: The lease has passed to another worker; nothing was written.
+        """
+        ...
+
+    async def read(self, run: RunId, after: int = 0) -> list[Entry]:
+        """The entries after a position, in order; empty if there are none."""
+        ...
+
+    def follow(self, run: RunId, after: int = 0) -> AsyncIterator[tuple[int, Entry]]:
+        """Positions and entries after a position, then what is appended later; ends after the run's last entry."""
+        ...
+
+    async def feed(self, after: int, limit: int = 100) -> list[FeedItem]:
+        """Appends of all runs in the order they were committed."""
+        ...
+
+    def changes(self) -> AsyncIterator[None]:
+        """One item at once, then one for each time something may have been appended, in this process or another."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A run leased to one worker until `until_microseconds`; appends carry the fence."""
+
+    run: RunId
+    fence: int
+    until_microseconds: int
+
+
+class WorkQueue(Protocol):
+    """Runs that have something to do, each leased to one worker at a time (E7.3)."""
+
+    async def enqueue(self, run: RunId, *, not_before_microseconds: int = 0) -> None:
+        """The run has something to do, at the earliest at this time; asking twice is one entry."""
+        ...
+
+    async def take(
+        self, worker: str, *, now_microseconds: int, lease_microseconds: int, run: RunId | None = None
+    ) -> Lease | None:
+        """Lease a run that nobody holds, or whose lease has lapsed; this one if it is named. None if there is none."""
+        ...
+
+    async def renew(self, lease: Lease, *, until_microseconds: int) -> Lease | None:
+        """Keep a lease longer; None if it has passed to another worker."""
+        ...
+
+    async def release(self, lease: Lease, *, finished: bool) -> None:
+        """Give a lease back: the run is over, or has to be taken by the next worker."""
+        ...
+
+    def changes(self) -> AsyncIterator[None]:
+        """One item at once, then one for each time something may be there to take."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ContextValue:
+    """A JSON value with the version a compare-and-set needs; version 0 is "not set"."""
+
+    value: Any
+    version: int
+
+
+class ContextStore(Protocol):
+    """Counters and flags of runs and threads (E9). `scope` is "run" or "thread", `owner` its id."""
+
+    async def get(self, scope: str, owner: str, key: str) -> ContextValue: ...
+
+    async def set(self, scope: str, owner: str, key: str, value: Any, *, expected_version: int | None = None) -> bool:
+        """Store a value; with `expected_version` only if it is still that, else False."""
+        ...
+
+    async def forget(self, scope: str, owner: str) -> None:
+        """Drop everything of an owner."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """What lists and pages show of a run without its journal; kept by the projector."""
+
+    run: str
+    tenant: str
+    workspace: str | None
+    thread: str | None
+    message: str | None
+    profile: str | None
+    profile_name: str | None
+    profile_version: int | None
+    blueprint: str
+    status: str
+    """running, waiting, completed, failed or stopped (E1.8)."""
+    actor: Mapping[str, Any]
+    started_microseconds: int
+    ended_microseconds: int | None = None
+    error: Mapping[str, Any] | None = None
+    summary: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Usage, cost, executions, model calls."""
+
+
+class RunRecords(Protocol):
+    """Summaries of runs, for `GET /api/runs/{r}` and lists."""
+
+    async def put(self, record: RunRecord) -> None:
+        """Store a record; the later one of a run replaces the earlier."""
+        ...
+
+    async def get(self, run: str) -> RunRecord | None: ...
+
+    async def of_thread(self, tenant: str, thread: str) -> list[RunRecord]: ...
+
+    async def newest(
+        self, tenant: str, *, before_microseconds: int | None = None, limit: int = 50, workspace: str | None = None
+    ) -> list[RunRecord]: ...
+
+
+Clock = Callable[[], int]
+"""Microseconds since the epoch."""
