@@ -1,0 +1,471 @@
+"""One run, driven: what is journaled, what a stop does, how failures end (E2.3, E2.5, E4, E7.2)."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+
+import pytest
+
+from planwerk.runtime.driver import RunDriver
+from planwerk.runtime.errors import RunFailed
+from planwerk.runtime.local import LocalRuntime, make_context
+from planwerk.storage.in_memory.journal import InMemoryJournal
+from planwerk.testing.virtual_time import virtual_time
+from planwerk.workflow import entries as journal
+from planwerk.workflow.blueprint import Agent
+from planwerk.workflow.entries import RunOpened
+from planwerk.workflow.events import ControlEvent, DisplayEvent, Event, ExceptionEvent, StartEvent, StopEvent
+from planwerk.workflow.ids import RunId
+from planwerk.workflow.steps import Retry, step
+
+
+class DriverStart(StartEvent):
+    number: int = 0
+
+
+class DriverWork(ControlEvent):
+    number: int
+
+
+class DriverDone(ControlEvent):
+    name: str
+
+
+class DriverShown(DisplayEvent):
+    text: str
+
+
+class DriverStop(StopEvent):
+    names: tuple[str, ...] = ()
+
+
+DELAYS = {"first": [0.04, 0.01, 0.03, 0.02], "second": [0.02, 0.03, 0.01, 0.04]}
+
+
+class Delayed(Agent):
+    """Fans out four pieces of work of different length."""
+
+    delays = DELAYS["first"]
+
+    @step()
+    async def split(self, start: DriverStart) -> list[DriverWork]:
+        return [DriverWork(number=number) for number in range(4)]
+
+    @step()
+    async def work(self, work: DriverWork) -> DriverDone:
+        await asyncio.sleep(self.delays[work.number])
+        return DriverDone(name="ABCD"[work.number])
+
+    @step()
+    async def join(self, start: DriverStart, done: list[DriverDone]) -> DriverStop:
+        return DriverStop(names=tuple(event.name for event in done))
+
+
+class DelayedOtherwise(Delayed):
+    """The same with other delays."""
+
+    delays = DELAYS["second"]
+
+
+@pytest.fixture
+def store() -> InMemoryJournal:
+    return InMemoryJournal()
+
+
+@pytest.fixture
+def runtime(store: InMemoryJournal) -> LocalRuntime:
+    return LocalRuntime(store)
+
+
+async def entries_of(store: InMemoryJournal, driver: RunDriver) -> list[journal.Entry]:
+    assert driver.opened is not None
+    return await store.read(driver.opened.run)
+
+
+@pytest.mark.parametrize("blueprint", [Delayed, DelayedOtherwise])
+async def test_eng_29_a_join_has_fan_out_order_whatever_finishes_first(
+    runtime: LocalRuntime, blueprint: type[Delayed]
+) -> None:
+    with virtual_time():
+        stop = await runtime.run(blueprint, DriverStart())
+
+    assert isinstance(stop, DriverStop)
+    assert stop.names == ("A", "B", "C", "D")
+
+
+async def test_eng_29_a_run_resumed_after_two_completions_joins_in_the_same_order(
+    runtime: LocalRuntime, store: InMemoryJournal
+) -> None:
+    with virtual_time():
+        first = await runtime.start(Delayed, DriverStart())
+        await asyncio.sleep(0.025)
+        await first.release()
+        second = resumed(runtime, first)
+        await second.resume()
+        await second.wait_ended()
+
+    stop = second.schedule.stop
+    assert isinstance(stop, DriverStop)
+    assert stop.names == ("A", "B", "C", "D")
+    found = await entries_of(store, first)
+    finished = [entry.execution for entry in found if isinstance(entry, journal.ExecutionFinished)]
+    assert len(finished) == len(set(finished)) == 6
+    assert [entry.attempt for entry in found if isinstance(entry, journal.ExecutionStarted)] == [2, 2]
+
+
+def resumed(runtime: LocalRuntime, first: RunDriver) -> RunDriver:
+    """A driver that takes the run over."""
+    opened, start = first.opened, first.start
+    assert opened is not None
+    assert start is not None
+    again = runtime.driver(first.program, first.config)
+    again.adopt(opened, start, first.version)
+    return again
+
+
+class Raising(Agent):
+    """Fails at once."""
+
+    @step()
+    async def fail(self, start: DriverStart) -> DriverStop:
+        raise ValueError("boom")
+
+
+async def test_eng_15_readers_of_a_failed_run_end_with_the_failure(
+    runtime: LocalRuntime, store: InMemoryJournal
+) -> None:
+    with virtual_time():
+        driver = await runtime.start(Raising, DriverStart())
+        assert driver.opened is not None
+        early = asyncio.create_task(_read(store, driver.opened.run))
+        await driver.wait_ended()
+        await asyncio.sleep(1)
+        late = await _read(store, driver.opened.run)
+
+    for seen in (await early, late):
+        last = seen[-1]
+        assert isinstance(last, journal.RunEnded)
+        assert last.status == "failed"
+        failure = next(entry.event for entry in seen if isinstance(entry, journal.EventPublished) and _failed(entry))
+        assert isinstance(failure, ExceptionEvent)
+        assert (failure.step, failure.error_type, failure.message) == ("fail", "ValueError", "boom")
+
+
+async def test_awaiting_a_failed_run_raises_its_error(runtime: LocalRuntime) -> None:
+    with pytest.raises(RunFailed, match="boom") as raised:
+        await runtime.run(Raising, DriverStart())
+
+    assert raised.value.event.error_type == "ValueError"
+
+
+async def _read(store: InMemoryJournal, run: RunId) -> list[journal.Entry]:
+    return [entry async for _, entry in store.follow(run)]
+
+
+def _failed(entry: journal.EventPublished) -> bool:
+    return isinstance(entry.event, ExceptionEvent)
+
+
+touched: list[str] = []
+
+
+class DriverOther(ControlEvent):
+    pass
+
+
+class EarlyStop(Agent):
+    """Stops while a sibling still works."""
+
+    @step()
+    async def fast(self, start: DriverStart) -> DriverStop:
+        return DriverStop()
+
+    @step()
+    async def slow(self, start: DriverStart) -> DriverOther:
+        await asyncio.sleep(0.2)
+        touched.append("slow")
+        return DriverOther()
+
+    @step()
+    async def after(self, other: DriverOther) -> DriverStop:
+        return DriverStop()
+
+
+async def test_eng_17_what_still_works_at_a_stop_is_cancelled_and_touches_nothing(
+    runtime: LocalRuntime, store: InMemoryJournal
+) -> None:
+    touched.clear()
+    with virtual_time():
+        before = asyncio.all_tasks()
+        run = await runtime.run_to_end(EarlyStop, DriverStart())
+        await asyncio.sleep(0.6)
+        left = asyncio.all_tasks() - before
+
+    found = await entries_of(store, run.driver)
+    delivered = [entry.event for entry in found if isinstance(entry, journal.EventPublished) and not entry.discarded]
+    assert isinstance(delivered[-1], DriverStop)
+    assert touched == []
+    assert not any(isinstance(event, DriverOther) for event in delivered)
+    assert left == set()
+
+
+class TitledStop(Agent):
+    """Shows a title that comes after the stop, within the grace."""
+
+    @step()
+    async def answer(self, start: DriverStart) -> DriverStop:
+        return DriverStop()
+
+    @step(stop_on_error=False)
+    async def title(self, start: DriverStart) -> DriverShown:
+        await asyncio.sleep(3)
+        return DriverShown(text="late")
+
+
+async def test_what_only_displays_gets_a_grace_after_the_stop(runtime: LocalRuntime, store: InMemoryJournal) -> None:
+    with virtual_time():
+        run = await runtime.run_to_end(TitledStop, DriverStart())
+
+    found = await entries_of(store, run.driver)
+    kinds = [type(entry).__name__ for entry in found]
+    assert kinds.index("StopReached") < kinds.index("RunEnded")
+    shown = [entry.event for entry in found if isinstance(entry, journal.EventPublished)]
+    assert any(isinstance(event, DriverShown) for event in shown)
+    assert isinstance(found[-1], journal.RunEnded)
+    assert found[-1].status == "completed"
+
+
+attempts: list[float] = []
+
+
+class Flaky(Agent):
+    """Fails twice, then works."""
+
+    @step(retry=Retry(times=2, backoff_seconds=1))
+    async def work(self, start: DriverStart) -> DriverStop:
+        attempts.append(asyncio.get_running_loop().time())
+        if len(attempts) < 3:
+            raise RuntimeError("not yet")
+        return DriverStop()
+
+
+async def test_a_failing_step_is_tried_again_with_doubling_waits(runtime: LocalRuntime) -> None:
+    attempts.clear()
+    with virtual_time():
+        await runtime.run(Flaky, DriverStart())
+
+    waits = [round(later - earlier) for earlier, later in itertools.pairwise(attempts)]
+    assert waits == [1, 2]
+
+
+class Slow(Agent):
+    """Takes too long."""
+
+    @step(timeout_seconds=5)
+    async def work(self, start: DriverStart) -> DriverStop:
+        await asyncio.sleep(60)
+        return DriverStop()
+
+
+async def test_a_step_that_takes_too_long_ends_the_run_with_its_name(runtime: LocalRuntime) -> None:
+    with virtual_time(), pytest.raises(RunFailed) as raised:
+        await runtime.run(Slow, DriverStart())
+
+    assert raised.value.event.code == "step_timed_out"
+    assert raised.value.event.step == "work"
+
+
+class Optional(Agent):
+    """One branch fails, and the run goes on."""
+
+    @step()
+    async def begin(self, start: DriverStart) -> tuple[DriverWork, DriverOther]:
+        return DriverWork(number=1), DriverOther()
+
+    @step(stop_on_error=False)
+    async def risky(self, other: DriverOther) -> DriverDone:
+        raise RuntimeError("broken")
+
+    @step()
+    async def finish(self, work: DriverWork, done: DriverDone | None) -> DriverStop:
+        return DriverStop(names=("with",) if done else ("without",))
+
+
+async def test_a_failure_that_may_be_counts_as_an_end_without_an_event_and_warns(
+    runtime: LocalRuntime, store: InMemoryJournal
+) -> None:
+    run = await runtime.run_to_end(Optional, DriverStart())
+
+    assert run.stop == DriverStop(names=("without",))
+    found = await entries_of(store, run.driver)
+    warnings = [
+        e.event for e in found if isinstance(e, journal.EventPublished) and e.event.event_type == "StepWarningEvent"
+    ]
+    assert len(warnings) == 1
+
+
+class Undeclared(Agent):
+    """Returns what it does not declare."""
+
+    @step()
+    async def begin(self, start: DriverStart) -> DriverStop:
+        return DriverWork(number=1)  # pyright: ignore[reportReturnType] - the mistake under test
+
+
+async def test_returning_an_undeclared_class_is_an_error_that_names_step_and_class(runtime: LocalRuntime) -> None:
+    with pytest.raises(RunFailed, match="begin returned DriverWork"):
+        await runtime.run(Undeclared, DriverStart())
+
+
+class Generating(Agent):
+    """Shows things while it works, and returns control events together."""
+
+    @step()
+    async def begin(self, start: DriverStart) -> AsyncIterator[DriverShown | DriverWork]:
+        yield DriverShown(text="one")
+        yield DriverWork(number=1)
+        await asyncio.sleep(5)
+        yield DriverWork(number=2)
+
+    @step()
+    async def join(self, start: DriverStart, works: list[DriverWork]) -> DriverStop:
+        return DriverStop(names=tuple(str(work.number) for work in works))
+
+
+async def test_a_generator_shows_at_once_and_publishes_its_control_events_together(
+    runtime: LocalRuntime, store: InMemoryJournal
+) -> None:
+    with virtual_time():
+        driver = await runtime.start(Generating, DriverStart())
+        await asyncio.sleep(1)
+        halfway = await entries_of(store, driver)
+        await driver.wait_ended()
+
+    events = [entry.event for entry in halfway if isinstance(entry, journal.EventPublished)]
+    assert [type(event).__name__ for event in events] == ["DriverStart", "DriverShown"]
+    assert driver.schedule.stop == DriverStop(names=("1", "2"))
+
+
+class Endless(Agent):
+    """Waits for ever."""
+
+    @step()
+    async def wait(self, start: DriverStart) -> DriverStop:
+        await asyncio.Event().wait()
+        return DriverStop()
+
+
+async def test_stopping_a_run_cancels_its_steps_and_ends_it_as_stopped(runtime: LocalRuntime) -> None:
+    with virtual_time():
+        driver = await runtime.start(Endless, DriverStart())
+        await driver.stop("Anna")
+        ended = await driver.wait_ended()
+
+    assert ended.status == "stopped"
+    assert ended.error is not None
+    assert "Anna" in ended.error.message
+
+
+async def test_a_run_that_works_past_its_deadline_fails(store: InMemoryJournal) -> None:
+    runtime = LocalRuntime(store)
+    with virtual_time():
+        program = runtime.program(Endless, DriverStart, Endless.config)
+        driver = RunDriver(
+            program, store, config=Endless.config(), make_context=make_context, clock=lambda: 0, deadline_seconds=60
+        )
+        await driver.open(_opened(), DriverStart())
+        ended = await driver.wait_ended()
+
+    assert ended.error is not None
+    assert ended.error.code == "run_deadline_exceeded"
+
+
+def _opened() -> RunOpened:
+    return RunOpened(RunId("r"), 0, "Endless", "", {}, {}, "default")
+
+
+async def test_a_step_that_was_in_flight_at_each_crash_ends_the_run(
+    runtime: LocalRuntime, store: InMemoryJournal
+) -> None:
+    with virtual_time():
+        driver = await runtime.start(Endless, DriverStart())
+        for _ in range(3):
+            await driver.release()
+            driver = resumed(runtime, driver)
+            await driver.resume()
+        ended = await driver.wait_ended()
+
+    assert ended.status == "failed"
+    assert ended.error is not None
+    assert ended.error.code == "poison_step"
+    assert "wait" in ended.error.message
+
+
+async def test_an_owner_that_finds_a_stop_without_an_end_ends_the_run_and_runs_nothing(
+    runtime: LocalRuntime, store: InMemoryJournal
+) -> None:
+    with virtual_time():
+        run = await runtime.run_to_end(EarlyStop, DriverStart())
+        whole = await entries_of(store, run.driver)
+        cut = InMemoryJournal()
+        opened = run.driver.opened
+        assert opened is not None
+        until = next(index for index, entry in enumerate(whole) if isinstance(entry, journal.StopReached)) + 1
+        await cut.append(opened.run, whole[:until], expected_version=0, fence=0)
+        touched.clear()
+        other = LocalRuntime(cut)
+        driver = resumed(other, run.driver)
+        await driver.resume()
+        ended = await driver.wait_ended()
+        await asyncio.sleep(1)
+
+    assert ended.status == "completed"
+    assert touched == []
+
+
+async def test_a_worker_that_lost_its_lease_writes_nothing_more(runtime: LocalRuntime, store: InMemoryJournal) -> None:
+    from planwerk.runtime.errors import RunLost
+
+    with virtual_time():
+        driver = await runtime.start(Delayed, DriverStart())
+        assert driver.opened is not None
+        await store.append(driver.opened.run, [journal.OwnershipTaken(1, 0)], expected_version=driver.version, fence=1)
+        with pytest.raises(RunLost):
+            await driver.wait_ended()
+
+    found = await entries_of(store, driver)
+    assert isinstance(found[-1], journal.OwnershipTaken)
+
+
+async def test_a_fresh_blueprint_serves_each_execution(runtime: LocalRuntime) -> None:
+    owners: set[int] = set()
+    kept: list[object] = []
+
+    class Fresh(Agent):
+        """Remembers which objects served it."""
+
+        @step()
+        async def split(self, start: DriverStart) -> list[DriverWork]:
+            owners.add(id(self))
+            kept.append(self)
+            return [DriverWork(number=1), DriverWork(number=2)]
+
+        @step()
+        async def work(self, work: DriverWork) -> DriverDone:
+            owners.add(id(self))
+            kept.append(self)
+            return DriverDone(name="x")
+
+        @step()
+        async def join(self, start: DriverStart, done: list[DriverDone]) -> DriverStop:
+            return DriverStop()
+
+    await runtime.run(Fresh, DriverStart())
+
+    assert len(owners) == 3
+
+
+def events_of(found: list[journal.Entry]) -> list[Event]:
+    return [entry.event for entry in found if isinstance(entry, journal.EventPublished)]
