@@ -44,7 +44,7 @@ export function count(value: number, locale: string): string {
 
 /** Costs are in US dollars and often far below a cent. */
 export function money(value: number, locale: string): string {
-  return numbers(locale, { style: "currency", currency: "USD", maximumSignificantDigits: 3 }).format(value);
+  return numbers(locale, { style: "currency", currency: "USD", currencyDisplay: "narrowSymbol", maximumSignificantDigits: 3 }).format(value);
 }
 
 export function bytes(value: number, locale: string): string {

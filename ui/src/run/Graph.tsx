@@ -58,7 +58,7 @@ export function Graph({ graph, model, now, selected, onSelect }: GraphProps) {
               onSelect={onSelect}
             />
           ))}
-          <Lines layout={layout} reached={steps} />
+          <Lines layout={layout} model={model} />
         </Drawing>
       </div>
     </section>
@@ -124,10 +124,14 @@ function Drawing({ layout: { width, height }, zoom, label, children }: DrawingPr
   );
 }
 
-function Lines({ layout, reached }: { layout: Layout; reached: ReadonlyMap<string, Execution[]> }) {
+function Lines({ layout, model }: { layout: Layout; model: RunModel }) {
   const kinds = new Map(layout.nodes.map((node) => [node.id, node.kind]));
-  const was = (id: string) => reached.has(id) || kinds.get(id) !== "step";
-  const lines = layout.edges.map((edge) => ({ ...edge, todo: !(was(edge.source) && was(edge.target)) }));
+  const walked = useMemo(() => walkedEdges(model), [model]);
+  const lines = layout.edges.map((edge) => {
+    const target = kinds.get(edge.target) === "stop" ? "" : edge.target;
+    const source = kinds.get(edge.source) === "start" ? "" : edge.source;
+    return { ...edge, todo: !walked.has(edgeKey(source, target, edge.event)) };
+  });
   // Lines that were walked lie over those that were not.
   lines.sort((a, b) => Number(b.todo) - Number(a.todo));
   return (
@@ -173,7 +177,8 @@ function NodeView({ node, executions, now, selected, onSelect }: NodeProps) {
   const seconds = executions.reduce((sum, one) => sum + Math.max(0, (one.end ?? now) - one.due) / 1000, 0);
   const time = status === "todo" ? t("run.todo") : span(seconds, locale);
   const times = executions.length > 1 ? t("run.times", { count: executions.length }) : null;
-  const words = [node.group, time, times].filter((one) => one !== null);
+  // Of a step that was not reached there is nothing to tell but that.
+  const words = status === "todo" ? [time] : [node.group, time, times].filter((one) => one !== null);
   const state = t(status === "failed" ? "run.failedWord" : `run.${status}`);
   const select = () => {
     const at = executions.findIndex((one) => one.id === selected);
@@ -213,6 +218,22 @@ function byStep(executions: readonly Execution[]): Map<string, Execution[]> {
   const steps = new Map<string, Execution[]>();
   for (const one of executions) steps.set(one.step, [...(steps.get(one.step) ?? []), one]);
   return steps;
+}
+
+/** Which events went from which step to which; "" stands for the start and for the stop. */
+function walkedEdges(model: RunModel): Set<string> {
+  const steps = new Map(model.executions.map((one) => [one.id, one.step]));
+  const walked = new Set<string>();
+  for (const { type, from, takenBy } of model.events) {
+    const source = from === null ? "" : (steps.get(from) ?? "");
+    walked.add(edgeKey(source, "", type));
+    for (const taker of takenBy) walked.add(edgeKey(source, steps.get(taker) ?? "", type));
+  }
+  return walked;
+}
+
+function edgeKey(source: string, target: string, event: string): string {
+  return `${source}>${target}>${shortName(event)}`;
 }
 
 /** "Conversation.Contextualized" is called by its own name where its step stands beside it. */

@@ -128,7 +128,7 @@ function ChainLink({ model, position, way, onEvent }: ChainLinkProps) {
         </>
       )}
       <button type="button" className="text-button accent" onClick={() => onEvent(position)}>
-        No. {position} {shortName(event?.type ?? "")}
+        {t("run.no", { position })} {shortName(event?.type ?? "")}
       </button>
     </li>
   );
@@ -257,7 +257,7 @@ function LogTab({ model, entries, selection, onEvent }: LogTabProps) {
           <span className="faint">{exactClock(entry.time, locale)}</span>
           {events.has(entry.position) ? (
             <button type="button" className="text-button accent" onClick={() => onEvent(entry.position)}>
-              {shortName(entry.type)}
+              <EntryName entry={entry} />
             </button>
           ) : (
             <EntryWords entry={entry} />
@@ -269,15 +269,18 @@ function LogTab({ model, entries, selection, onEvent }: LogTabProps) {
 }
 
 function EntryWords({ entry }: { entry: Envelope }) {
-  const { t } = useTexts();
-  const known = isKnown(entry.type) ? t(`run.entry.${entry.type}`) : entry.type;
   const { step, execution } = entry.data;
   const subject = typeof step === "string" ? step : typeof execution === "string" ? (execution.split("-").at(-1) ?? "") : "";
   return (
     <span>
-      {known} <span className="faint">{subject}</span>
+      <EntryName entry={entry} /> <span className="faint">{subject}</span>
     </span>
   );
+}
+
+function EntryName({ entry }: { entry: Envelope }) {
+  const { t } = useTexts();
+  return <>{isKnown(entry.type) ? t(`run.entry.${entry.type}`) : shortName(entry.type)}</>;
 }
 
 const KNOWN = [

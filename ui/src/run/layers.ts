@@ -6,7 +6,7 @@ export function layersOf(graph: RunGraph): number[] {
   const forward = forwardEdges(graph, index);
   const layers = graph.nodes.map(() => 0);
   // At most one round for each node: the longest way has no more edges than that.
-  for (let round = 0; round < graph.nodes.length; round += 1) {
+  for (const _round of graph.nodes) {
     let changed = false;
     for (const [source, target] of forward) {
       const least = (layers[source] ?? 0) + 1;

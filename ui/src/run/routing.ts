@@ -38,12 +38,10 @@ export function routeEdges(nodes: Node[], graph: RunGraph, place: (above: number
   const plans = planEdges(nodes, graph);
   const tops = giveTracks(plans.filter((plan) => plan.way === "top"));
   const tracks = giveTracks(plans.filter((plan) => ["down", "up", "around"].includes(plan.way) && passes(plan, nodes)));
-  const leaving = giveSlots(plans, "down", (plan) => plan.source.id);
-  const entering = giveSlots(plans, "up", (plan) => plan.target.id);
-  giveSlots(plans, "straight", (plan) => `${plan.source.id}>${plan.target.id}`);
-  giveSlots(plans, "top", (plan) => `${plan.source.id}>${plan.event}`);
-  giveSlots(plans, "side", (plan) => plan.source.id);
-  giveSlots(plans, "around", (plan) => plan.source.id);
+  const leaving = giveSlots(plans, ["down"], (plan) => plan.source.id);
+  const entering = giveSlots(plans, ["up"], (plan) => plan.target.id);
+  giveSlots(plans, ["straight", "side", "around"], (plan) => plan.source.id);
+  giveSlots(plans, ["top"], (plan) => `${plan.source.id}>${plan.event}`);
   const above = tops === 0 ? 0 : tops * (TRACK + 6) + 6;
   const below = 18 + leaving * LINE;
   const channel = nodes.some((node) => node.lower) ? below + tracks * TRACK + entering * LINE + 24 : 0;
@@ -100,9 +98,10 @@ function giveTracks(plans: Plan[]): number {
 }
 
 /** Names beside one line stand one below the other, each once. Returns the most that meet at one place. */
-function giveSlots(plans: Plan[], way: Way, place: (plan: Plan) => string): number {
+function giveSlots(plans: Plan[], ways: readonly Way[], place: (plan: Plan) => string): number {
   const names = new Map<string, string[]>();
-  for (const plan of plans.filter((one) => one.way === way)) {
+  const named = plans.filter((one) => ways.includes(one.way)).sort((a, b) => ways.indexOf(a.way) - ways.indexOf(b.way));
+  for (const plan of named) {
     const known = names.get(place(plan)) ?? [];
     plan.slot = known.includes(plan.event) ? -1 : known.length;
     if (plan.slot >= 0) names.set(place(plan), [...known, plan.event]);
@@ -174,7 +173,7 @@ function labelOf({ way, slot, source, target }: Plan, points: Point[]): Edge["la
     case "around":
       return { x: source.x + source.w + 4, y: source.y + source.h + 12 + slot * LINE, anchor: "end" };
     case "straight":
-      return { x: (first[0] + last[0]) / 2, y: first[1] - 8, anchor: "middle" };
+      return { x: (first[0] + last[0]) / 2, y: first[1] - 8 - slot * LINE, anchor: "middle" };
   }
 }
 

@@ -1,1 +1,21 @@
 import "@testing-library/jest-dom/vitest";
+import { cleanup, configure } from "@testing-library/react";
+import { afterEach, beforeEach, vi } from "vitest";
+import { startTexts, switchLocale } from "../i18n";
+
+configure({ reactStrictMode: true });
+await startTexts("en");
+
+Object.defineProperty(window, "matchMedia", {
+  value: (query: string) => ({ matches: query.includes("fine"), media: query, addEventListener: () => undefined }),
+});
+Element.prototype.scrollTo = () => undefined;
+
+beforeEach(() => localStorage.clear());
+
+afterEach(async () => {
+  cleanup();
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+  await switchLocale("en");
+});

@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import { LogMaker } from "../testing/envelopes";
+import { addRows, NO_SUMMARIES, sortedRows, touch } from "./summaries";
+
+describe("the rows of the thread list", () => {
+  const maker = new LogMaker();
+  maker.add("thread_created", { title: null, profile: "assistant" });
+  maker.ask("m1", null, "r1");
+  const working = maker.envelopes.reduce(touch, NO_SUMMARIES);
+  maker.add("thread_renamed", { title: "Greeting", source: "suggested" });
+  maker.answer("r1", "m1", "hello");
+  const done = maker.envelopes.reduce(touch, NO_SUMMARIES);
+
+  it("say that a run works, and how it ended", () => {
+    expect(working.rows.t1).toMatchObject({ last_status: "working", active_run: "r1", title: null });
+    expect(done.rows.t1).toMatchObject({ last_status: "completed", active_run: null, title: "Greeting" });
+  });
+
+  it("are not turned back by facts that come twice", () => {
+    expect(maker.envelopes.reduce(touch, done)).toBe(done);
+  });
+
+  it("stand with the newest first", () => {
+    const row = { ...(done.rows.t1 ?? sortedRows(done)[0]), id: "t0", updated: "2020-01-01T00:00:00Z" };
+    expect(sortedRows(addRows(done, [row as never])).map((one) => one.id)).toEqual(["t1", "t0"]);
+  });
+
+  it("do not begin with a fact in the middle of a thread that was never listed", () => {
+    const [, , , started] = maker.envelopes;
+    expect(started && touch(NO_SUMMARIES, started).rows).toEqual({});
+  });
+});
