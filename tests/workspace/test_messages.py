@@ -256,6 +256,16 @@ async def test_retracting_stops_the_runs_below_and_their_replies_are_not_posted(
     assert (thread.messages, thread.active_run) == ((), None)
 
 
+async def test_what_is_below_a_reply_that_never_came_goes_with_the_message_above(world: World) -> None:
+    root, broken = await world.post("one")
+    await world.post("two")  # below the reply to come
+    await world.record(broken, ended(broken, "failed"))
+
+    await world.retract(root)
+
+    assert await world.contents() == []
+
+
 async def test_after_a_queued_message_is_retracted_the_next_follows_the_reply_that_will_come(world: World) -> None:
     _, active = await world.post("one")
     dropped, dropped_run = await world.post("two")

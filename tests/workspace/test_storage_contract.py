@@ -25,6 +25,7 @@ from planwerk.workspace.rules.state import (
     RevisionsToKey,
     RunEntity,
     RunKey,
+    RunsKey,
     ThreadEntity,
     ThreadKey,
     TreeKey,
@@ -322,11 +323,11 @@ async def test_retracted_messages_and_ended_runs_leave_the_tree_and_the_queue(st
     gone, done = changed(one, retracted=True), changed(first, ended=NOW, status="completed")
     await storage.commit(Commit(TENANT, workspace, expected_head=1, entities=[gone, done]))
 
-    keys = [TreeKey(thread.id), PendingKey(thread.id), MessageKey(one.id), RunKey(first.id)]
+    keys = [TreeKey(thread.id), PendingKey(thread.id), RunsKey(thread.id), MessageKey(one.id), RunKey(first.id)]
     found = (await storage.load(TENANT, workspace, keys)).found
     contents = await storage.thread_contents(workspace, thread.id)
 
-    assert [found[key] for key in keys] == [(two,), (second,), gone, done]
+    assert [found[key] for key in keys] == [(two,), (second,), (done, second), gone, done]
     assert contents is not None
     assert (contents.messages, contents.runs, contents.head_seq) == ((two,), (done, second), 1)
     assert await storage.thread_contents(workspace, thread_id()) is None

@@ -35,6 +35,7 @@ from planwerk.workspace.rules.state import (
     RevisionsToKey,
     RunEntity,
     RunKey,
+    RunsKey,
     ThreadEntity,
     ThreadKey,
     TreeKey,
@@ -75,6 +76,8 @@ class _Place:
                 return self.messages_of(thread)
             case PendingKey(thread=thread):
                 return tuple(run for run in self.runs_of(thread) if run.ended is None)
+            case RunsKey(thread=thread):
+                return self.runs_of(thread)
             case RevisionsAfterKey(artifact=artifact, after=after):
                 return tuple(r for r in self.revisions.get(artifact, []) if r.version > after)
             case RevisionsToKey(artifact=artifact, version=version):

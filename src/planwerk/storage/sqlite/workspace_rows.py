@@ -28,6 +28,7 @@ from planwerk.workspace.rules.state import (
     RevisionsToKey,
     RunEntity,
     RunKey,
+    RunsKey,
     ThreadEntity,
     ThreadKey,
     TreeKey,
@@ -135,7 +136,9 @@ def find(connection: sqlite3.Connection, workspace: WorkspaceId, key: Key) -> Fo
         case TreeKey(thread=thread):
             return messages_of(connection, workspace, thread)
         case PendingKey(thread=thread):
-            return tuple(run for run in runs_of(connection, workspace, thread, "AND NOT ended"))
+            return runs_of(connection, workspace, thread, "AND NOT ended")
+        case RunsKey(thread=thread):
+            return runs_of(connection, workspace, thread)
         case RevisionsAfterKey(artifact=artifact, after=after):
             return tuple(revisions_of(connection, workspace, artifact, after=after))
         case RevisionsToKey(artifact=artifact, version=version):

@@ -26,6 +26,7 @@ from planwerk.workspace.rules.state import (
     PendingKey,
     RunEntity,
     RunKey,
+    RunsKey,
     State,
     ThreadEntity,
     ThreadKey,
@@ -119,39 +120,39 @@ def _reply_to_come(state: State, thread: ThreadEntity) -> MessageId | None:
 
 
 def needs_retract_message(command: RetractMessage, state: State) -> frozenset[Key]:
-    return state.missing(ThreadKey(command.thread_id), TreeKey(command.thread_id), PendingKey(command.thread_id))
+    return state.missing(ThreadKey(command.thread_id), TreeKey(command.thread_id), RunsKey(command.thread_id))
 
 
 def commit_retract_message(command: RetractMessage, state: State, actor: Actor) -> Decision:
     """The message and all below it are gone; every other branch is as it was (UI-07)."""
     only_people(actor, "retract a message")
     thread = state.thread(command.thread_id)
-    tree, pending = state.tree(thread.id), state.pending(thread.id)
+    tree, runs = state.tree(thread.id), state.runs(thread.id)
     by_id = {message.id: message for message in tree}
     if command.message_id not in by_id:
         raise NotFound("message", command.message_id)
-    gone = subtree(command.message_id, tree, pending)
+    gone = subtree(command.message_id, tree, runs)
     draft = Draft(state, actor)
     below = tuple(message.id for message in tree if message.id in gone and message.id != command.message_id)
     draft.emit(MessageRetracted(message_id=command.message_id, below=below), thread=thread.id)
     for message in tree:
         if message.id in gone:
             draft.save(changed(message, retracted=True))
-    for run in pending:
-        if run.message in gone:
+    for run in runs:
+        if run.message in gone and run.ended is None:
             draft.save(changed(ask_to_stop(draft, run), dropped=True))
     left = [message for message in tree if message.id not in gone]
     draft.touch(changed(thread, last_message=max(left, key=lambda m: m.seq).id if left else None))
     return draft.decide(Recorded(seq=draft.seq))
 
 
-def subtree(root: MessageId, tree: tuple[MessageEntity, ...], pending: tuple[RunEntity, ...]) -> frozenset[MessageId]:
-    """The message and all below it, the replies to come of pending runs included."""
+def subtree(root: MessageId, tree: tuple[MessageEntity, ...], runs: tuple[RunEntity, ...]) -> frozenset[MessageId]:
+    """The message and all below it, also where a reply in between is still to come, or never came."""
     children: dict[MessageId, list[MessageId]] = {}
     for message in tree:
         if message.parent is not None:
             children.setdefault(message.parent, []).append(message.id)
-    for run in pending:
+    for run in runs:
         children.setdefault(run.message, []).append(MessageId(run.id))
     gone: set[MessageId] = set()
     open_: list[MessageId] = [root]

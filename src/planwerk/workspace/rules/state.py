@@ -165,6 +165,13 @@ class PendingKey:
 
 
 @dataclass(frozen=True, slots=True)
+class RunsKey:
+    """All runs of a thread, ended ones too."""
+
+    thread: ThreadId
+
+
+@dataclass(frozen=True, slots=True)
 class ArtifactKey:
     id: ArtifactId
 
@@ -186,7 +193,7 @@ class RevisionsToKey:
 
 
 Key: TypeAlias = (
-    ThreadKey | MessageKey | RunKey | TreeKey | PendingKey | ArtifactKey | RevisionsAfterKey | RevisionsToKey
+    ThreadKey | MessageKey | RunKey | TreeKey | PendingKey | RunsKey | ArtifactKey | RevisionsAfterKey | RevisionsToKey
 )
 Entity: TypeAlias = WorkspaceEntity | ThreadEntity | MessageEntity | RunEntity | ArtifactEntity
 Found: TypeAlias = Entity | tuple[MessageEntity, ...] | tuple[RunEntity, ...] | tuple[Revision, ...] | None
@@ -222,6 +229,9 @@ class State:
 
     def tree(self, thread: ThreadId) -> tuple[MessageEntity, ...]:
         return cast("tuple[MessageEntity, ...]", self.loaded[TreeKey(thread)])
+
+    def runs(self, thread: ThreadId) -> tuple[RunEntity, ...]:
+        return cast("tuple[RunEntity, ...]", self.loaded[RunsKey(thread)])
 
     def pending(self, thread: ThreadId) -> tuple[RunEntity, ...]:
         return cast("tuple[RunEntity, ...]", self.loaded[PendingKey(thread)])
