@@ -15,6 +15,8 @@ from planwerk.locales.icu import read_message
 
 SOURCES = Path(planwerk.__file__ or "").parent
 KEY = re.compile(r"[a-z_]+(\.[a-z_]+)+")
+KEY_BEGINNING = re.compile(r"([a-z_]+\.)+")
+FORM = re.compile(r"\.(label|hint)$")
 READERS = {"text", "texts", "form_field"}
 
 
@@ -64,7 +66,7 @@ def test_no_text_is_blank(locale: str) -> None:
 
 def test_every_key_the_code_asks_for_exists() -> None:
     keys = catalogue("en").keys()
-    fields = {key.rsplit(".", 1)[0] for key in keys}
+    fields = {FORM.sub("", key) for key in keys}
 
     missing = [f"{place}: {key}" for key, place in string_calls() if key not in keys and key not in fields]
 
@@ -73,12 +75,10 @@ def test_every_key_the_code_asks_for_exists() -> None:
 
 def test_every_key_of_the_catalogue_is_used() -> None:
     whole, beginnings = literals()
-    prefixes = tuple(beginning for beginning in beginnings if KEY.fullmatch(beginning.rstrip(".")))
-    prefixes += tuple(f"{beginning}." for beginning in beginnings if KEY.fullmatch(beginning))
+    made = tuple(beginning for beginning in beginnings if KEY_BEGINNING.fullmatch(beginning))
 
     def is_used(key: str) -> bool:
-        form = key.rsplit(".", 1)[0] if key.endswith((".label", ".hint")) else key
-        return key in whole or form in whole or key.startswith(tuple(p for p in prefixes if p.endswith(".")))
+        return key in whole or FORM.sub("", key) in whole or key.startswith(made)
 
     assert [key for key in catalogue("en") if not is_used(key)] == []
 

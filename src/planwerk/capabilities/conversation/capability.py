@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from pydantic import BaseModel
-from pydantic_ai.framing import wrap
 from pydantic_ai.messages import ModelMessage
 
 from planwerk.capabilities.conversation.about import workflow_summary
 from planwerk.capabilities.conversation.blocks import Block
 from planwerk.capabilities.conversation.condensing import read_condensed
+from planwerk.capabilities.conversation.degrading import TASK_SECONDS, degraded
 from planwerk.capabilities.conversation.events import (
     CompleteConversationEvent,
     ComposePromptEvent,
@@ -32,15 +32,14 @@ from planwerk.capabilities.conversation.events import (
     QuestionCondensedEvent,
 )
 from planwerk.capabilities.conversation.fields import ConversationFields
-from planwerk.capabilities.conversation.follow_ups import read_questions
+from planwerk.capabilities.conversation.follow_ups import suggest_follow_ups
 from planwerk.capabilities.conversation.gate import GateLabel, read_label
 from planwerk.capabilities.conversation.prompts import PROMPTS
-from planwerk.capabilities.conversation.quoting import ANSWER, has_answer, quoted_turn, shortened, task_prompt
+from planwerk.capabilities.conversation.quoting import has_answer, quoted_turn, task_prompt
 from planwerk.capabilities.conversation.titles import title_from
 from planwerk.capabilities.conversation.trimming import fit
 from planwerk.locales import texts
 from planwerk.messages.events import (
-    FollowUpsSuggestedEvent,
     LLMEvent,
     LLMStopEvent,
     RefusalReason,
@@ -57,13 +56,9 @@ from planwerk.runtime.displayer import EventDisplayer
 from planwerk.runtime.locale_handler import LocaleHandler
 from planwerk.runtime.run_info import RunInfo
 from planwerk.workflow.capability import Capability
-from planwerk.workflow.events import StepWarningEvent, StopEvent
+from planwerk.workflow.events import StopEvent
 from planwerk.workflow.locale_string import LocaleString
 from planwerk.workflow.steps import step
-
-TASK_SECONDS: Final = 20.0
-"""A small task that takes longer is given up: nobody waits for a title, and a turn not for its gate."""
-ANSWER_TOKENS: Final = 1500
 
 
 def _name(key: str) -> LocaleString:
@@ -121,7 +116,7 @@ class Conversation(Capability):
             async with asyncio.timeout(TASK_SECONDS):
                 label = read_label(await predicting.text(prompt, purpose="gate"))
         except (ModelError, TimeoutError) as error:
-            await display.show(_warning("gate", error, locale))
+            await display.show(degraded("gate", error, locale))
             label = GateLabel.NORMAL
         if label.is_meta:
             return MetaQuestionAskedEvent(history=history, kind=label)
@@ -168,11 +163,12 @@ class Conversation(Capability):
             return as_written
         prompt = task_prompt(PROMPTS.text("condense", locale.locale), quoted_turn(history, literal))
         try:
-            query = read_condensed(await predicting.text(prompt, purpose="condense"))
+            async with asyncio.timeout(TASK_SECONDS):
+                query = read_condensed(await predicting.text(prompt, purpose="condense"))
         except ModelEmpty:
             query = ""
-        except ModelError as error:
-            await display.show(_warning("condensing", error, locale))
+        except (ModelError, TimeoutError) as error:
+            await display.show(degraded("derive", error, locale))
             return as_written
         if not query:
             return _refusal(RefusalReason.CONDENSATION_EMPTY, locale)
@@ -211,7 +207,7 @@ class Conversation(Capability):
         start: UserMessageEvent | None = None,
     ) -> LLMStopEvent:
         """End the run that answered a question about the assistant."""
-        await _suggest_follow_ups(answer, start, predicting, locale, display)
+        await suggest_follow_ups("conclude", answer, start, predicting, locale, display)
         return LLMStopEvent(answer=answer)
 
     @step(name=_name("conversation.steps.fit"), icon="prompt")
@@ -242,7 +238,7 @@ class Conversation(Capability):
         start: UserMessageEvent | None = None,
     ) -> LLMStopEvent | StopEvent:
         """Suggest follow-up questions as well as it goes, then stop as the caller wants (C1.3)."""
-        await _suggest_follow_ups(request.answer, start, predicting, locale, display)
+        await suggest_follow_ups("end_turn", request.answer, start, predicting, locale, display)
         return request.stop or LLMStopEvent(answer=request.answer)
 
 
@@ -252,42 +248,3 @@ def _budget(config: ConversationFields, answering: Answering) -> int:
 
 def _refusal(reason: RefusalReason, locale: LocaleHandler) -> RefusalStopEvent:
     return RefusalStopEvent(reason=reason, text=locale.text(f"refusals.{reason.value}"))
-
-
-def _warning(task: str, error: ModelError | TimeoutError, locale: LocaleHandler) -> StepWarningEvent:
-    known = isinstance(error, ModelError)
-    cause = error.message.rstrip(".") if known else locale.text("conversation.warnings.too_slow")
-    return StepWarningEvent(
-        step=f"Conversation.{_STEP_OF[task]}",
-        code=error.code if known else "timeout",
-        message=locale.text(f"conversation.warnings.{task}_failed", cause=cause),
-    )
-
-
-_STEP_OF: Final = {"gate": "gate", "condensing": "derive", "follow_ups": "end_turn"}
-
-
-async def _suggest_follow_ups(
-    answer: LLMEvent,
-    start: UserMessageEvent | None,
-    predicting: Predicting,
-    locale: LocaleHandler,
-    display: EventDisplayer,
-) -> None:
-    """Show questions that follow from the answer; whatever goes wrong, the turn ends all the same."""
-    said = answer.text.strip()
-    if not said:
-        return
-    asked = quoted_turn((), last_user_prompt(start.messages)) if start is not None else ""
-    quoted = f"{asked}\n\n{wrap(ANSWER, shortened(said, ANSWER_TOKENS))}".strip()
-    try:
-        async with asyncio.timeout(TASK_SECONDS):
-            prompt = task_prompt(PROMPTS.text("follow_ups", locale.locale), quoted)
-            questions = read_questions(await predicting.text(prompt, purpose="follow_ups"))
-    except ModelEmpty:
-        return
-    except (ModelError, TimeoutError) as error:
-        await display.show(_warning("follow_ups", error, locale))
-        return
-    if questions:
-        await display.show(FollowUpsSuggestedEvent(questions=questions))

@@ -36,12 +36,18 @@ def quoted_turn(history: Sequence[ModelMessage], message: str, *, tokens: int = 
     return "\n\n".join([*parts, wrap(MESSAGE, f"\n{asked}\n")])
 
 
+def quoted_answer(message: str, answer: str) -> str:
+    """An answer, after the message it answers if there was one."""
+    parts = [quoted_turn((), message)] if message.strip() else []
+    return "\n\n".join([*parts, wrap(ANSWER, f"\n{shortened(answer, QUOTED_TOKENS)}\n")])
+
+
 def shortened(text: str, tokens: int) -> str:
     """The beginning and the end of a text that is too long, with a mark between them."""
     if estimate_tokens(text) <= tokens:
         return text
     beginning = cut_to_tokens(text, tokens // 2)
-    end = cut_to_tokens(text[-len(beginning) :], tokens // 2) if beginning else ""
+    end = cut_to_tokens(text[::-1], tokens // 2)[::-1]
     return f"{beginning.rstrip()}\n[…]\n{end.lstrip()}"
 
 
