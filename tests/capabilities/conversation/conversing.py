@@ -43,18 +43,18 @@ class PlayedModel:
         self.answers: dict[str, str | Exception] = {"gate": "normal", "answer": "Pro costs 49.", **answers}
         self.requests: list[tuple[str, list[ModelMessage]]] = []
         found = ResolvedModel.of(FunctionModel(self._respond, stream_function=self._stream), name="test:played")
-        self._resolved = found
+        self.resolved = found
         if context_window is not None:
             facts = replace(found.description.facts, context_window=context_window)
-            self._resolved = ResolvedModel(replace(found.description, facts=facts), lambda: found.model)
+            self.resolved = ResolvedModel(replace(found.description, facts=facts), lambda: found.model)
 
     @property
     def predicting(self) -> Predicting:
-        return Predicting(self._resolved)
+        return Predicting(self.resolved)
 
     @property
     def answering(self) -> Answering:
-        return Answering(self._resolved)
+        return Answering(self.resolved)
 
     @property
     def tasks(self) -> list[str]:
@@ -68,20 +68,30 @@ class PlayedModel:
         return system_text(messages), [prompt_text(part) for part in prompts]
 
     async def _respond(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        await self.arrive(task_of(messages))
         return ModelResponse(parts=[TextPart(self._answer(messages))])
 
     async def _stream(self, messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str]:
+        await self.arrive(task_of(messages))
         yield self._answer(messages)
 
+    async def arrive(self, task: str) -> None:
+        """Called before a task is answered; a test may wait here."""
+
     def _answer(self, messages: list[ModelMessage]) -> str:
-        last = messages[-1]
-        marks = last.metadata if isinstance(last, ModelRequest) else None
-        task = str((marks or {}).get(TASK, "answer"))
+        task = task_of(messages)
         self.requests.append((task, messages))
         answer = self.answers.get(task, "")
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+
+def task_of(messages: list[ModelMessage]) -> str:
+    """What a request is for."""
+    last = messages[-1]
+    marks = last.metadata if isinstance(last, ModelRequest) else None
+    return str((marks or {}).get(TASK, "answer"))
 
 
 class Surroundings:
