@@ -25,7 +25,8 @@ class ModelError(PlanwerkError):
     remedy = "Try again."
 
     def __init__(self, model: str, cause: str = "", *, what_to_do: str | None = None) -> None:
-        message = f"The model {model} {self.happened}{f': {cause}' if cause else '.'}"
+        detail = f": {cause.rstrip('.')}" if cause else ""
+        message = f"The model {model} {self.happened}{detail}."
         super().__init__(message, what_to_do=self.remedy if what_to_do is None else what_to_do)
         self.model, self.cause = model, cause
 
