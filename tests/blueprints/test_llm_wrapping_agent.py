@@ -25,7 +25,7 @@ from planwerk.workflow.events import ExceptionEvent, StepWarningEvent
 
 
 def played(**answers: str | Exception) -> PlayedModel:
-    return PlayedModel(**{"title": "Prices of plans", "follow_ups": "How do I upgrade?", **answers})
+    return PlayedModel({"title": "Prices of plans", "follow_ups": "How do I upgrade?", **answers})
 
 
 async def ask(model: PlayedModel, *words: str, **config: object) -> Chat:
@@ -171,7 +171,7 @@ class Meeting(PlayedModel):
     """Lets two tasks end only when both have begun."""
 
     def __init__(self, *tasks: str, **answers: str | Exception) -> None:
-        super().__init__(**{"title": "Prices of plans", "follow_ups": "How do I upgrade?", **answers})
+        super().__init__({"title": "Prices of plans", "follow_ups": "How do I upgrade?", **answers})
         self._awaited = set(tasks)
         self._met = asyncio.Event()
 

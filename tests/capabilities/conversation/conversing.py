@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -39,8 +39,15 @@ class Shown(EventDisplayer):
 class PlayedModel:
     """Answers each task with what it is given, and remembers every request."""
 
-    def __init__(self, *, context_window: int | None = None, **answers: str | Exception) -> None:
-        self.answers: dict[str, str | Exception] = {"gate": "normal", "answer": "Pro costs 49.", **answers}
+    def __init__(
+        self,
+        also: Mapping[str, str | Exception] | None = None,
+        *,
+        context_window: int | None = None,
+        **answers: str | Exception,
+    ) -> None:
+        usual: dict[str, str | Exception] = {"gate": "normal", "answer": "Pro costs 49."}
+        self.answers = {**usual, **(also or {}), **answers}
         self.requests: list[tuple[str, list[ModelMessage]]] = []
         found = ResolvedModel.of(FunctionModel(self._respond, stream_function=self._stream), name="test:played")
         self.resolved = found
