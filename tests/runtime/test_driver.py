@@ -102,8 +102,7 @@ async def test_eng_29_a_run_resumed_after_two_completions_joins_in_the_same_orde
         first = await runtime.start(Delayed, DriverStart())
         await asyncio.sleep(0.025)
         await first.release()
-        second = resumed(runtime, first)
-        await second.resume()
+        second = await resumed(runtime, first)
         await second.wait_ended()
 
     stop = second.schedule.stop
@@ -115,13 +114,10 @@ async def test_eng_29_a_run_resumed_after_two_completions_joins_in_the_same_orde
     assert [entry.attempt for entry in found if isinstance(entry, journal.ExecutionStarted)] == [2, 2]
 
 
-def resumed(runtime: LocalRuntime, first: RunDriver) -> RunDriver:
-    """A driver that takes the run over."""
-    opened, start = first.opened, first.start
-    assert opened is not None
-    assert start is not None
+async def resumed(runtime: LocalRuntime, first: RunDriver) -> RunDriver:
+    """A driver that has taken the run over."""
     again = runtime.driver(first.program, first.config)
-    again.adopt(opened, start, first.version)
+    await again.resume(await runtime.journal.read(first.run))
     return again
 
 
@@ -393,8 +389,7 @@ async def test_a_step_that_was_in_flight_at_each_crash_ends_the_run(
         driver = await runtime.start(Endless, DriverStart())
         for _ in range(3):
             await driver.release()
-            driver = resumed(runtime, driver)
-            await driver.resume()
+            driver = await resumed(runtime, driver)
         ended = await driver.wait_ended()
 
     assert ended.status == "failed"
@@ -416,8 +411,7 @@ async def test_an_owner_that_finds_a_stop_without_an_end_ends_the_run_and_runs_n
         await cut.append(opened.run, whole[:until], expected_version=0, fence=0)
         touched.clear()
         other = LocalRuntime(cut)
-        driver = resumed(other, run.driver)
-        await driver.resume()
+        driver = await resumed(other, run.driver)
         ended = await driver.wait_ended()
         await asyncio.sleep(1)
 

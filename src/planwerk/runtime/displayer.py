@@ -1,30 +1,38 @@
-"""What a step shows while it works: display events, and answers as they stream (E2.4, E4.8)."""
+"""How a step shows things while it works: durable events, and an answer that streams (E2.4, E4.8)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import count
-from typing import Final, Literal, TypeAlias
+import itertools
+from typing import Literal
 
 from planwerk.messages.events import AnswerCheckpointEvent, AnswerInterruptedEvent
 from planwerk.runtime.execution import ExecutionSink, FrameType
 from planwerk.workflow.events import DisplayEvent
 from planwerk.workflow.injection import injectable
 
-PartKind: TypeAlias = Literal["text", "thinking", "tool"]
+PartKind = Literal["text", "thinking", "tool"]
+DELTAS: dict[str, FrameType] = {"text": "text_delta", "thinking": "thinking_delta", "tool": "tool_args_delta"}
 
-_DELTAS: Final[dict[PartKind, FrameType]] = {
-    "text": "text_delta",
-    "thinking": "thinking_delta",
-    "tool": "tool_args_delta",
-}
+
+@injectable
+class EventDisplayer:
+    """Shows the events and the streamed output of one execution."""
+
+    def __init__(self, sink: ExecutionSink) -> None:
+        self._sink = sink
+        self._responses = itertools.count(1)
+
+    async def show(self, event: DisplayEvent) -> None:
+        """Show an event now. A durable one is journaled; one whose class says `ephemeral=True` is a live frame only."""
+        self._sink.displayed(event)
+
+    def response(self) -> ResponseStream:
+        """Begin a streamed answer."""
+        return ResponseStream(self._sink, next(self._responses))
 
 
 class ResponseStream:
-    """One answer while it is made, part by part; superseded by the durable event that holds the whole.
-
-    Nothing here waits: pieces become live frames, which a slow watcher may lose.
-    """
+    """One streamed answer: parts of text, thinking or tool arguments, as live frames. Nothing here waits."""
 
     def __init__(self, sink: ExecutionSink, number: int) -> None:
         self._sink = sink
@@ -32,48 +40,24 @@ class ResponseStream:
         self._kinds: list[PartKind] = []
 
     def part(self, kind: PartKind) -> int:
-        """Begin a part and return its number."""
+        """Begin a part and return its number, from 0."""
         number = len(self._kinds)
         self._kinds.append(kind)
         self._sink.frame("part_started", response=self._number, part=number, part_kind=kind)
         return number
 
     def delta(self, part: int, text: str) -> None:
-        """Add to a part; of a tool call, to its arguments."""
-        if text:
-            kind = self._kinds[part]
-            self._sink.frame(_DELTAS[kind], response=self._number, part=part, part_kind=kind, text=text)
+        """Add to a part."""
+        self._sink.frame(DELTAS[self._kinds[part]], response=self._number, part=part, text=text)
 
     def end(self, part: int) -> None:
         """A part is whole."""
-        self._sink.frame("part_ended", response=self._number, part=part, part_kind=self._kinds[part])
+        self._sink.frame("part_ended", response=self._number, part=part)
 
     def checkpoint(self, text: str) -> None:
-        """Keep the text so far for good."""
+        """Keep the text so far for good; called every 2 s of streaming."""
         self._sink.displayed(AnswerCheckpointEvent(text=text))
 
     def interrupted(self, text: str, reason: str) -> None:
-        """The answer ended early; what had come of it is kept and marked (E4.8)."""
+        """The stream ended early; what had come is kept."""
         self._sink.displayed(AnswerInterruptedEvent(text=text, reason=reason))
-
-
-@injectable
-class EventDisplayer:
-    """Shows display events and streams of the execution it was made for.
-
-    Args:
-        sink: Where the execution shows things.
-        numbers: Counts the answers of the execution; displayers of one execution share it.
-    """
-
-    def __init__(self, sink: ExecutionSink, numbers: Iterator[int] | None = None) -> None:
-        self._sink = sink
-        self._numbers = numbers if numbers is not None else count()
-
-    async def show(self, event: DisplayEvent) -> None:
-        """Show an event now: durable ones are journaled, ephemeral ones are live frames alone."""
-        self._sink.displayed(event)
-
-    def response(self) -> ResponseStream:
-        """A stream for one more answer."""
-        return ResponseStream(self._sink, next(self._numbers))

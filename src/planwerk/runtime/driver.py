@@ -25,7 +25,7 @@ from planwerk.workflow import entries as journal
 from planwerk.workflow.blueprint import AgentConfig
 from planwerk.workflow.errors import PlanwerkError, WorkflowError
 from planwerk.workflow.events import ControlEvent, DisplayEvent, Event, ExceptionEvent, StepWarningEvent, StopEvent
-from planwerk.workflow.ids import EventId, ExecutionId, new_id
+from planwerk.workflow.ids import EventId, ExecutionId, RunId, new_id
 from planwerk.workflow.schedule import Decision, RunSchedule, entry_of
 from planwerk.workflow.seen import Execution
 
@@ -139,14 +139,24 @@ class RunDriver:
         self._decide()
         await self._flush()
 
-    async def resume(self) -> None:
-        """Take the run over: fold its journal and go on (E7.2, E7.5)."""
-        found = await self._store.read(self._run_id_of_store())
+    async def resume(self, found: list[journal.Entry]) -> None:
+        """Take the run over: fold its journal and go on (E7.2, E7.5).
+
+        Args:
+            found: The whole journal, as read under this driver's lease.
+        """
+        opened, first = found[0], found[1]
+        assert isinstance(opened, journal.RunOpened)
+        assert isinstance(first, journal.EventPublished)
+        self.opened, self.start = opened, first.event
         attempts = self._fold(found)
+        if self.schedule.ended:
+            last = found[-1]
+            assert isinstance(last, journal.RunEnded)
+            self._ended.set_result(last)
+            return
         now = self._clock()
         self._record(journal.OwnershipTaken(self._fence, now, self._worker))
-        if self.schedule.ended:
-            return
         if self.schedule.stop is not None:
             self._begin_closing()
         else:
@@ -155,13 +165,10 @@ class RunDriver:
                 self._start_again(execution, attempts.get(execution.id, 1) + 1, now)
             self._follow(self.schedule.decide_all(self._make_id))
         await self._flush()
-        self._end_if_drained()
 
-    def adopt(self, opened: journal.RunOpened, start: Event, version: int) -> None:
-        """Tell which run `resume` takes over."""
-        self.opened, self.start, self.version = opened, start, version
-
-    def _run_id_of_store(self) -> Any:
+    @property
+    def run(self) -> RunId:
+        """The run's id."""
         assert self.opened is not None
         return self.opened.run
 
@@ -219,15 +226,16 @@ class RunDriver:
         return await asyncio.shield(self._ended)
 
     async def stop(self, who: str) -> None:
-        """Stop the run: cancel its steps and end it as `stopped` (E4.6); returns when that is durable."""
-        if not self._closing:
-            self._publish_stop(
-                ExceptionEvent(code="run_stopped", message=f"The run was stopped by {who}.", http_status=409),
-                "stopped",
-            )
-            await self._flush()
+        """Stop the run: cancel its steps and end it as `stopped` (E4.6); returns when its end is durable."""
+        await self.request_stop(who)
         with contextlib.suppress(RunLost):
             await self.wait_ended()
+
+    async def request_stop(self, who: str) -> None:
+        """The same, without waiting for what still works to end: returns when the stop is durable."""
+        if not self._closing:
+            self._publish_stop(stopped_by(who), "stopped")
+            await self._flush()
 
     async def release(self) -> None:
         """Let the run go without ending it: its journal is whole, and another owner goes on from it (E7.5)."""
@@ -236,7 +244,7 @@ class RunDriver:
             self._deadline.cancel()
         await _cancel([*self._tasks.values(), *self._ask_tasks])
         if not self._ended.done():
-            self._ended.set_exception(RunLost(str(self._run_id_of_store()), "it was handed over"))
+            self._ended.set_exception(RunLost(str(self.run), "it was handed over"))
             self._ended.exception()
 
     # Executions -------------------------------------------------------------------------------------------------------
@@ -440,14 +448,14 @@ class RunDriver:
                 starting, self._starting = self._starting, []
                 asking, self._asking = self._asking, []
                 self.version = await self._store.append(
-                    self._run_id_of_store(), entries, expected_version=self.version, fence=self._fence
+                    self.run, entries, expected_version=self.version, fence=self._fence
                 )
                 self._launch(starting, asking)
                 self._tell_if_ended(entries)
         except (StaleFence, StaleVersion) as lost:
             self._lose(lost)
         except Exception as error:
-            log.exception("the journal of run %s could not be written", self._run_id_of_store())
+            log.exception("the journal of run %s could not be written", self.run)
             self._lose(error)
         finally:
             self._flushing = False
@@ -476,7 +484,7 @@ class RunDriver:
             if task is not current:
                 task.cancel()
         if not self._ended.done():
-            lost = RunLost(str(self._run_id_of_store()), str(error))
+            lost = RunLost(str(self.run), str(error))
             lost.__cause__ = error
             self._ended.set_exception(lost)
             self._ended.exception()
@@ -546,6 +554,11 @@ class RunDriver:
         last = entries[-1]
         if isinstance(last, journal.RunEnded) and not self._ended.done():
             self._ended.set_result(last)
+
+
+def stopped_by(who: str) -> ExceptionEvent:
+    """The stop of a run that somebody stopped."""
+    return ExceptionEvent(code="run_stopped", message=f"The run was stopped by {who}.", http_status=409)
 
 
 async def _cancel(tasks: list[asyncio.Task[None]]) -> None:

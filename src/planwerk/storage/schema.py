@@ -20,7 +20,6 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
-    text,
 )
 
 metadata: Final = MetaData(
@@ -179,10 +178,9 @@ run_queue: Final = Table(
     _text("run", primary_key=True),
     _number("fence"),
     _text("lease_owner", nullable=True),
-    _text("lease_until", nullable=True),
-    _text("not_before", nullable=True),
-    _text("state"),
-    Index(None, "state", "not_before"),
+    _number("lease_until"),  # microseconds since the epoch; 0 where nobody holds it
+    _number("not_before"),
+    Index(None, "not_before"),
 )
 
 run_records: Final = Table(
@@ -192,16 +190,11 @@ run_records: Final = Table(
     _text("tenant"),
     _text("workspace", nullable=True),
     _text("thread", nullable=True),
-    _text("profile"),
-    _number("profile_version", nullable=True),
-    _text("blueprint"),
     _text("status"),
-    _text("started", nullable=True),
-    _text("ended", nullable=True),
-    _text("summary"),
-    _number("version", server_default=text("0")),
+    _number("started"),  # microseconds since the epoch
+    _text("data"),
     Index(None, "tenant", "started"),
-    Index(None, "thread"),
+    Index(None, "thread", "started"),
 )
 
 contexts: Final = Table(

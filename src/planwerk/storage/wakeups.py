@@ -23,19 +23,25 @@ class WakeUps:
     def __init__(self, version: Callable[[], int] | None = None, *, poll_seconds: float = POLL_SECONDS) -> None:
         self._version = version
         self._poll_seconds = poll_seconds
-        self._followers: set[asyncio.Event] = set()
+        self._followers: dict[str | None, set[asyncio.Event]] = {}
         self._poller: asyncio.Task[None] | None = None
 
-    def wake(self) -> None:
-        """Something was committed."""
-        for follower in self._followers:
-            follower.set()
+    def wake(self, topic: str | None = None) -> None:
+        """Something was committed; with a topic, only those who follow it or everything are woken."""
+        topics = self._followers if topic is None else (topic, None)
+        for name in topics:
+            for follower in self._followers.get(name, ()):
+                follower.set()
 
-    async def follow(self) -> AsyncGenerator[None]:
-        """One item at once, and one whenever something may have been committed since the last."""
+    async def follow(self, topic: str | None = None) -> AsyncGenerator[None]:
+        """One item at once, and one whenever something may have been committed since the last.
+
+        Args:
+            topic: What to follow alone, such as one run; None is everything.
+        """
         changed = asyncio.Event()
         changed.set()
-        self._followers.add(changed)
+        self._followers.setdefault(topic, set()).add(changed)
         self._poll_while_followed()
         try:
             while True:
@@ -43,7 +49,9 @@ class WakeUps:
                 changed.clear()
                 yield
         finally:
-            self._followers.discard(changed)
+            self._followers[topic].discard(changed)
+            if not self._followers[topic]:
+                del self._followers[topic]
             if not self._followers:
                 self.close()
 

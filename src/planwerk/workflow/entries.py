@@ -53,6 +53,8 @@ class RunOpened:
     profile_version: int | None = None
     locale: str | None = None
     traceparent: str | None = None
+    titled: bool | None = None
+    """Whether the thread had a title that is not a fallback; None where there is no thread (C1.1)."""
 
 
 @dataclass(slots=True)
@@ -180,6 +182,13 @@ class RunEnded:
     """Usage, cost, executions and active time, for lists of runs."""
 
 
+@dataclass(slots=True)
+class UnknownEntry:
+    """An entry of a kind this release does not know, kept as it was written (E1.5)."""
+
+    text: str
+
+
 Entry = (
     RunOpened
     | EventPublished
@@ -193,4 +202,5 @@ Entry = (
     | StopReached
     | ModelCalled
     | RunEnded
+    | UnknownEntry
 )

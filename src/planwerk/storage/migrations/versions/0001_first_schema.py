@@ -52,13 +52,12 @@ def upgrade() -> None:
         sa.Column("run", sa.Text(), nullable=False),
         sa.Column("fence", sa.BigInteger(), nullable=False),
         sa.Column("lease_owner", sa.Text(), nullable=True),
-        sa.Column("lease_until", sa.Text(), nullable=True),
-        sa.Column("not_before", sa.Text(), nullable=True),
-        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("lease_until", sa.BigInteger(), nullable=False),
+        sa.Column("not_before", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("run", name=op.f("pk_run_queue")),
     )
     with op.batch_alter_table("run_queue", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_run_queue_state_not_before"), ["state", "not_before"], unique=False)
+        batch_op.create_index(batch_op.f("ix_run_queue_not_before"), ["not_before"], unique=False)
 
     op.create_table(
         "run_records",
@@ -66,19 +65,14 @@ def upgrade() -> None:
         sa.Column("tenant", sa.Text(), nullable=False),
         sa.Column("workspace", sa.Text(), nullable=True),
         sa.Column("thread", sa.Text(), nullable=True),
-        sa.Column("profile", sa.Text(), nullable=False),
-        sa.Column("profile_version", sa.BigInteger(), nullable=True),
-        sa.Column("blueprint", sa.Text(), nullable=False),
         sa.Column("status", sa.Text(), nullable=False),
-        sa.Column("started", sa.Text(), nullable=True),
-        sa.Column("ended", sa.Text(), nullable=True),
-        sa.Column("summary", sa.Text(), nullable=False),
-        sa.Column("version", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
+        sa.Column("started", sa.BigInteger(), nullable=False),
+        sa.Column("data", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("run", name=op.f("pk_run_records")),
     )
     with op.batch_alter_table("run_records", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_run_records_tenant_started"), ["tenant", "started"], unique=False)
-        batch_op.create_index(batch_op.f("ix_run_records_thread"), ["thread"], unique=False)
+        batch_op.create_index(batch_op.f("ix_run_records_thread_started"), ["thread", "started"], unique=False)
 
     op.create_table(
         "tenants",
@@ -325,12 +319,12 @@ def downgrade() -> None:
     op.drop_table("workspaces")
     op.drop_table("tenants")
     with op.batch_alter_table("run_records", schema=None) as batch_op:
-        batch_op.drop_index(batch_op.f("ix_run_records_thread"))
+        batch_op.drop_index(batch_op.f("ix_run_records_thread_started"))
         batch_op.drop_index(batch_op.f("ix_run_records_tenant_started"))
 
     op.drop_table("run_records")
     with op.batch_alter_table("run_queue", schema=None) as batch_op:
-        batch_op.drop_index(batch_op.f("ix_run_queue_state_not_before"))
+        batch_op.drop_index(batch_op.f("ix_run_queue_not_before"))
 
     op.drop_table("run_queue")
     op.drop_table("journal_appends")

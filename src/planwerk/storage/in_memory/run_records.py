@@ -1,0 +1,38 @@
+"""Summaries of runs in this process."""
+
+from __future__ import annotations
+
+from planwerk.runtime.ports import RunRecord
+
+
+class InMemoryRunRecords:
+    """Port `RunRecords`."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, RunRecord] = {}
+
+    async def put(self, record: RunRecord) -> None:
+        self._records[record.run] = record
+
+    async def get(self, run: str) -> RunRecord | None:
+        return self._records.get(run)
+
+    async def of_thread(self, tenant: str, thread: str) -> list[RunRecord]:
+        found = [record for record in self._records.values() if (record.tenant, record.thread) == (tenant, thread)]
+        return sorted(found, key=_started)
+
+    async def newest(
+        self, tenant: str, *, before_microseconds: int | None = None, limit: int = 50, workspace: str | None = None
+    ) -> list[RunRecord]:
+        found = [
+            record
+            for record in self._records.values()
+            if record.tenant == tenant
+            and (workspace is None or record.workspace == workspace)
+            and (before_microseconds is None or record.started_microseconds < before_microseconds)
+        ]
+        return sorted(found, key=_started, reverse=True)[:limit]
+
+
+def _started(record: RunRecord) -> tuple[int, str]:
+    return record.started_microseconds, record.run

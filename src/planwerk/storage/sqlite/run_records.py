@@ -1,0 +1,60 @@
+"""Summaries of runs on SQLite."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import asdict
+from typing import Any, Final
+
+from planwerk.runtime.ports import RunRecord
+from planwerk.storage.sqlite.database import SqliteDatabase
+
+PUT: Final = """
+    INSERT INTO run_records (run, tenant, workspace, thread, status, started, data) VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (run) DO UPDATE SET status = excluded.status, data = excluded.data
+"""
+GET: Final = "SELECT data FROM run_records WHERE run = ?"
+OF_THREAD: Final = "SELECT data FROM run_records WHERE tenant = ? AND thread = ? ORDER BY started, run"
+NEWEST: Final = """
+    SELECT data FROM run_records
+    WHERE tenant = ?1 AND (?2 IS NULL OR started < ?2) AND (?3 IS NULL OR workspace = ?3)
+    ORDER BY started DESC, run DESC LIMIT ?4
+"""
+
+
+class SqliteRunRecords:
+    """Port `RunRecords` on one file."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+
+    async def put(self, record: RunRecord) -> None:
+        row = (
+            record.run,
+            record.tenant,
+            record.workspace,
+            record.thread,
+            record.status,
+            record.started_microseconds,
+            json.dumps(asdict(record), ensure_ascii=False),
+        )
+        await self._database.write(lambda connection: connection.execute(PUT, row))
+
+    async def get(self, run: str) -> RunRecord | None:
+        found = self._find(GET, (run,))
+        return found[0] if found else None
+
+    async def of_thread(self, tenant: str, thread: str) -> list[RunRecord]:
+        return self._find(OF_THREAD, (tenant, thread))
+
+    async def newest(
+        self, tenant: str, *, before_microseconds: int | None = None, limit: int = 50, workspace: str | None = None
+    ) -> list[RunRecord]:
+        return self._find(NEWEST, (tenant, before_microseconds, workspace, limit))
+
+    def _find(self, statement: str, parameters: tuple[Any, ...]) -> list[RunRecord]:
+        def find(connection: sqlite3.Connection) -> list[Any]:
+            return connection.execute(statement, parameters).fetchall()
+
+        return [RunRecord(**json.loads(row[0])) for row in self._database.read(find)]

@@ -1,0 +1,71 @@
+"""The work queue on SQLite: a row per run that has something to do; taking one is one transaction (E7.3)."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncGenerator
+from typing import Any, Final
+
+from planwerk.runtime.ports import Lease
+from planwerk.storage.sqlite.database import SqliteDatabase
+from planwerk.storage.wakeups import WakeUps
+from planwerk.workflow.ids import RunId
+
+ENQUEUE: Final = """
+    INSERT INTO run_queue (run, fence, lease_owner, lease_until, not_before) VALUES (?, 0, NULL, 0, ?)
+    ON CONFLICT (run) DO UPDATE SET not_before = excluded.not_before
+"""
+FREE: Final = """
+    SELECT run FROM run_queue WHERE not_before <= ?1 AND lease_until <= ?1 ORDER BY not_before, run LIMIT 1
+"""
+FREE_RUN: Final = "SELECT run FROM run_queue WHERE run = ?2 AND not_before <= ?1 AND lease_until <= ?1"
+TAKE: Final = """
+    UPDATE run_queue SET fence = fence + 1, lease_owner = ?, lease_until = ? WHERE run = ? RETURNING fence
+"""
+RENEW: Final = "UPDATE run_queue SET lease_until = ? WHERE run = ? AND fence = ?"
+FINISH: Final = "DELETE FROM run_queue WHERE run = ? AND fence = ?"
+GIVE_BACK: Final = "UPDATE run_queue SET lease_owner = NULL, lease_until = 0 WHERE run = ? AND fence = ?"
+
+
+class SqliteWorkQueue:
+    """Port `WorkQueue` on one file."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+        self._wakeups = WakeUps(database.changes)
+
+    async def enqueue(self, run: RunId, *, not_before_microseconds: int = 0) -> None:
+        await self._database.write(lambda connection: connection.execute(ENQUEUE, (run, not_before_microseconds)))
+        self._wakeups.wake()
+
+    async def take(
+        self, worker: str, *, now_microseconds: int, lease_microseconds: int, run: RunId | None = None
+    ) -> Lease | None:
+        until = now_microseconds + lease_microseconds
+
+        def take(connection: sqlite3.Connection) -> Lease | None:
+            free: Any = (
+                connection.execute(FREE, (now_microseconds,))
+                if run is None
+                else connection.execute(FREE_RUN, (now_microseconds, run))
+            ).fetchone()
+            if free is None:
+                return None
+            fence = connection.execute(TAKE, (worker, until, free[0])).fetchone()[0]
+            return Lease(RunId(free[0]), fence, until)
+
+        return await self._database.write(take)
+
+    async def renew(self, lease: Lease, *, until_microseconds: int) -> Lease | None:
+        row = (until_microseconds, lease.run, lease.fence)
+        changed = await self._database.write(lambda connection: connection.execute(RENEW, row).rowcount)
+        return Lease(lease.run, lease.fence, until_microseconds) if changed else None
+
+    async def release(self, lease: Lease, *, finished: bool) -> None:
+        statement = FINISH if finished else GIVE_BACK
+        await self._database.write(lambda connection: connection.execute(statement, (lease.run, lease.fence)))
+        if not finished:
+            self._wakeups.wake()
+
+    def changes(self) -> AsyncGenerator[None]:
+        return self._wakeups.follow()
