@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -32,10 +32,20 @@ class Answering:
     """A profile's `llm`, made for one execution: what it answers streams to that execution's displayer."""
 
     def __init__(
-        self, model: ResolvedModel, sink: ResponseSink | None = None, *, on_call: CallReporter | None = None
+        self,
+        model: ResolvedModel,
+        sink: Callable[[], ResponseSink] = SilentSink,
+        *,
+        on_call: CallReporter | None = None,
     ) -> None:
+        """Answer with this model.
+
+        Args:
+            sink: Makes the place each answer streams to, such as `EventDisplayer.response`.
+            on_call: Told of each call, also of one that failed.
+        """
         self._model = model
-        self._sink = sink or SilentSink()
+        self._sink = sink
         self._on_call = on_call
 
     @property
@@ -67,7 +77,7 @@ class Answering:
             ModelEmpty: Neither text nor a tool call came.
             ModelError: Anything else that went wrong, by its code (E4.4).
         """
-        call = _Call(self._model, self._sink, with_instructions(history, instructions))
+        call = _Call(self._model, self._sink(), with_instructions(history, instructions))
         error: str | None = STOPPED
         try:
             response = await call.run(tools)

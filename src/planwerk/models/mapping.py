@@ -30,11 +30,11 @@ from planwerk.messages.sanitise import sanitise_text
 from planwerk.models.errors import (
     ModelBrokeOff,
     ModelContextExceeded,
-    ModelError,
     ModelRateLimited,
     ModelRefused,
     ModelUnreachable,
 )
+from planwerk.workflow.errors import PlanwerkError
 
 LONGEST_CAUSE: Final = 300
 _KEY: Final = re.compile(r"\b(sk|pk|pw|gsk|key|xai|AIza|Bearer)[-_ ]?[A-Za-z0-9_*.\-]{8,}")
@@ -46,15 +46,15 @@ QUOTA: Final = "The account's quota or credit is used up: top it up, or choose a
 NO_API: Final = "Check the base URL: an OpenAI-compatible one usually ends in `/v1`."
 
 
-def model_error(error: Exception, *, model: str, streamed: bool = False, text: str = "") -> ModelError:
-    """Our error for what a model call raised.
+def model_error(error: Exception, *, model: str, streamed: bool = False, text: str = "") -> PlanwerkError:
+    """Our error for what a model call raised; an error of ours is itself.
 
     Args:
         model: The name the model was asked under.
         streamed: Whether the answer had begun; then whatever happened, it broke off.
         text: What had been streamed by then.
     """
-    if isinstance(error, ModelError):
+    if isinstance(error, PlanwerkError):
         return error
     cause = shortened_cause(error)
     if streamed:

@@ -17,6 +17,7 @@ from planwerk.models.calls import CallPurpose, CallReporter, ModelCallRecord
 from planwerk.models.errors import ModelEmpty, ModelError, ModelOutputInvalid, ModelRefused
 from planwerk.models.mapping import model_error, shortened_cause
 from planwerk.models.resolved import ResolvedModel
+from planwerk.workflow.errors import PlanwerkError
 from planwerk.workflow.injection import injectable
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class Predicting:
         try:
             result = await call(used)
             error = ""
-        except ModelError as failure:
+        except PlanwerkError as failure:
             error = failure.code
             raise
         finally:
