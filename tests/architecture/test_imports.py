@@ -11,6 +11,19 @@ RULES = ("planwerk.workflow", "planwerk.workspace.rules")
 RULES_MAY_IMPORT = {"pydantic", "pydantic_core"}
 ROOMS_WORKSPACE_RULES_MAY_IMPORT = ("planwerk.workflow", "planwerk.access", "planwerk.workspace.rules")
 
+CARRIED_BY_PORTS = {
+    "planwerk.access.actions": "fields of accounts and keys",
+    "planwerk.access.actors": "how actors are written",
+    "planwerk.access.errors": "errors the ports of access raise",
+    "planwerk.runtime.errors": "errors the journal raises",
+    "planwerk.workflow.errors": "the base of the adapters' own errors",
+    "planwerk.workflow.journal_text": "how entries are written",
+    "planwerk.workspace.rules.errors": "errors the workspace's storage raises",
+    "planwerk.workspace.rules.events": "how log events are read",
+}
+"""What adapters need beside the ports and the modules whose types they name: what those types consist of, how they are
+written, and what the ports raise."""
+
 
 def foreign_imports(package: str, source: Path = SOURCE) -> list[Import]:
     return [
@@ -45,12 +58,12 @@ def modules_ports_name(source: Path = SOURCE) -> set[str]:
 
 
 def imports_beside_the_ports(source: Path = SOURCE) -> list[Import]:
-    allowed = modules_ports_name(source)
-    return [
-        found
-        for found in imports_of("planwerk.storage", source)
-        if found.is_ours and not is_within(found.module, "planwerk.storage") and found.module not in allowed
-    ]
+    allowed = modules_ports_name(source) | CARRIED_BY_PORTS.keys()
+    return [found for found in imports_leaving("planwerk.storage", source) if found.module not in allowed]
+
+
+def imports_leaving(room: str, source: Path = SOURCE) -> list[Import]:
+    return [found for found in imports_of(room, source) if found.is_ours and not is_within(found.module, room)]
 
 
 @pytest.mark.parametrize("package", RULES)
@@ -69,8 +82,12 @@ def test_the_rules_of_a_workspace_import_only_what_lies_below_them() -> None:
     assert [str(each) for each in found] == []
 
 
-def test_storage_imports_only_ports_and_the_modules_whose_types_they_name() -> None:
+def test_storage_imports_only_ports_and_what_they_carry() -> None:
     assert [str(found) for found in imports_beside_the_ports()] == []
+
+
+def test_storage_uses_every_exception_it_is_granted() -> None:
+    assert CARRIED_BY_PORTS.keys() <= {found.module for found in imports_leaving("planwerk.storage")}
 
 
 def test_inside_a_name_is_imported_where_it_is_defined() -> None:
