@@ -159,6 +159,16 @@ async def test_a_commit_that_fails_after_it_wrote_leaves_nothing_behind(storage:
     assert [item.envelope.seq for item in await storage.feed(0, 10)] == [1]
 
 
+async def test_a_cursor_stays_where_its_commit_is_refused(storage: Storage) -> None:
+    workspace = await create(storage)
+    move = CursorMove("projector", expected=0, new=6)
+
+    with pytest.raises(StaleHead):
+        await storage.commit(Commit(TENANT, workspace, expected_head=0, events=[envelope(workspace, 1)], cursor=move))
+
+    assert await storage.cursor("projector") == 0
+
+
 async def test_a_person_has_one_private_workspace(storage: Storage) -> None:
     first = await create(storage, a_workspace())
 
