@@ -1,14 +1,7 @@
 import type { Envelope, LiveFrame, LiveSnapshot } from "../api/types";
 import { addFrame } from "./live";
 import { text } from "./read";
-import {
-  emptyThread,
-  mergeByPosition,
-  NO_JOURNAL,
-  NO_LIVE,
-  type Journal,
-  type ViewState,
-} from "./state";
+import { emptyThread, mergeByPosition, NO_JOURNAL, NO_LIVE, unknownOf, type Journal, type ViewState } from "./state";
 import { foldThread } from "./thread";
 
 /** Everything the view is made of arrives as one of these. */
@@ -56,8 +49,8 @@ function closeJournal(view: ViewState, run: string): ViewState {
 }
 
 function addEntries(journal: Journal, entries: readonly Envelope[]): Journal {
-  const all = mergeByPosition(journal.entries, entries);
-  return all === journal.entries ? journal : { ...journal, entries: all };
+  const fresh = unknownOf(journal.entries, entries);
+  return fresh.length === 0 ? journal : { ...journal, entries: mergeByPosition(journal.entries, fresh) };
 }
 
 function addLive(journal: Journal, frame: LiveFrame | LiveSnapshot): Journal {

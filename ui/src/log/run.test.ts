@@ -5,8 +5,10 @@ import { isWhole, runModel, stepName } from "./run";
 
 const ENTRIES = journalOf("r1");
 
-function changed(change: (entries: Envelope[]) => Envelope[]): Envelope[] {
-  return change(ENTRIES.map((entry) => ({ ...entry, data: { ...entry.data } })));
+/** The first entries, and one more in the next place. */
+function upTo(count: number, next: Pick<Envelope, "type" | "data">): Envelope[] {
+  const rest = { id: "next", time: "2026-01-05T09:01:30Z", run: "r1", ...next };
+  return [...ENTRIES.slice(0, count), { position: count + 1, ...rest }];
 }
 
 describe("what a run did", () => {
@@ -51,15 +53,9 @@ describe("a run that works", () => {
 });
 
 describe("a step that failed", () => {
+  const error = { code: "model_unreachable", message: "No answer." };
   const failed = (retry_at: string | null) =>
-    changed((entries) => [
-      ...entries.slice(0, 5),
-      {
-        ...(entries[5] as Envelope),
-        type: "execution_failed",
-        data: { execution: "x2", error: { code: "model_unreachable", message: "No answer." }, retry_at },
-      },
-    ]);
+    upTo(5, { type: "execution_failed", data: { execution: "x2", error, retry_at } });
 
   it("has its error", () => {
     const execution = runModel(failed(null)).executions.at(-1);
@@ -73,7 +69,7 @@ describe("a step that failed", () => {
 
 describe("a step that still worked when the run ended", () => {
   it("was not needed", () => {
-    const entries = changed((all) => [...all.slice(0, 5), { ...(all[8] as Envelope), position: 6 }]);
+    const entries = upTo(5, { type: "run_ended", data: { status: "stopped" } });
     expect(runModel(entries).executions.at(-1)).toMatchObject({ status: "dropped" });
   });
 });

@@ -91,13 +91,22 @@ export function emptyThread(id: string): ThreadState {
   return { id, log: [], title: null, titleSource: null, profile: null, messages: {}, order: [], runs: {} };
 }
 
-/** Adds envelopes to those that are there: each position once, in order. Returns the same array if nothing is new. */
-export function mergeByPosition(known: readonly Envelope[], added: readonly Envelope[]): readonly Envelope[] {
+/** Those that are not known yet, each position once, in order. */
+export function unknownOf(known: readonly Envelope[], added: readonly Envelope[]): Envelope[] {
   const last = known.at(-1)?.position ?? 0;
-  const inOrder = added.every((one, index) => one.position > (index === 0 ? last : (added[index - 1]?.position ?? 0)));
-  if (inOrder) return added.length === 0 ? known : [...known, ...added];
-  const all = new Map<number, Envelope>(known.map((one) => [one.position, one]));
-  for (const one of added) if (!all.has(one.position)) all.set(one.position, one);
-  if (all.size === known.length) return known;
-  return [...all.values()].sort((a, b) => a.position - b.position);
+  const old = added.some((one) => one.position <= last) ? new Set(known.map((one) => one.position)) : new Set<number>();
+  const fresh = new Map<number, Envelope>();
+  for (const one of added) if (!old.has(one.position) && !fresh.has(one.position)) fresh.set(one.position, one);
+  return [...fresh.values()].sort((a, b) => a.position - b.position);
+}
+
+/** All of them in order; the second is what `unknownOf` gave. */
+export function mergeByPosition(known: readonly Envelope[], fresh: readonly Envelope[]): readonly Envelope[] {
+  const all = [...known, ...fresh];
+  return follows(known, fresh) ? all : all.sort((a, b) => a.position - b.position);
+}
+
+/** Everything fresh comes after everything known. */
+export function follows(known: readonly Envelope[], fresh: readonly Envelope[]): boolean {
+  return (fresh[0]?.position ?? 0) > (known.at(-1)?.position ?? 0);
 }

@@ -1,15 +1,17 @@
 import type { Envelope, RunStatus } from "../api/types";
 import { failure, number, text, texts, usage } from "./read";
-import { emptyThread, mergeByPosition, type Message, type RunFacts, type ThreadState } from "./state";
+import { emptyThread, follows, mergeByPosition, unknownOf, type Message, type RunFacts, type ThreadState } from "./state";
 
 /** Takes in envelopes of this thread, in any order and however often; the thread is the fold of them by position. */
 export function foldThread(thread: ThreadState, envelopes: readonly Envelope[]): ThreadState {
-  const log = mergeByPosition(thread.log, envelopes);
-  if (log === thread.log) return thread;
-  const appended = log.length === thread.log.length + envelopes.length && log[thread.log.length] === envelopes[0];
-  const start = appended ? thread : emptyThread(thread.id);
-  const rest = appended ? envelopes : log;
-  return { ...rest.reduce(applyEnvelope, start), log };
+  const fresh = unknownOf(thread.log, envelopes);
+  if (fresh.length === 0) return thread;
+  const log = mergeByPosition(thread.log, fresh);
+  // What comes after all that is known goes on from it; what comes before changes what it meant.
+  const folded = follows(thread.log, fresh)
+    ? fresh.reduce(applyEnvelope, thread)
+    : log.reduce(applyEnvelope, emptyThread(thread.id));
+  return { ...folded, log };
 }
 
 function applyEnvelope(thread: ThreadState, envelope: Envelope): ThreadState {

@@ -145,9 +145,11 @@ function WorkingButtons({ sender, working, when, onWhen, onStop }: WorkingProps)
   );
 }
 
+const GROWS_BY_STYLE: boolean = "fieldSizing" in document.documentElement.style;
+
 /** Grows with its text where the browser's style sheet cannot (`field-sizing`); 40 % of the height at most. */
 function grow(area: HTMLTextAreaElement | null): void {
-  if (area === null || (typeof CSS !== "undefined" && CSS.supports("field-sizing", "content"))) return;
+  if (area === null || GROWS_BY_STYLE) return;
   area.style.height = "auto";
   area.style.height = `${area.scrollHeight}px`;
 }
