@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from tests.capabilities.conversation.conversing import PlayedModel
-
-from planwerk.models.answering import Answering
-from planwerk.models.predicting import Predicting
+from planwerk.models.providers import model_providers
+from planwerk.models.resolved import ResolvedModel
 from planwerk.runtime.displayer import EventDisplayer
-from planwerk.runtime.execution import ExecutionContext
 from planwerk.runtime.local import LocalRuntime
 from planwerk.runtime.locale_handler import LocaleHandler
 from planwerk.runtime.providers import Providers
@@ -21,6 +18,13 @@ from planwerk.workflow.entries import EventPublished, ExecutionDue
 from planwerk.workflow.events import Event, StopEvent
 
 EventT = TypeVar("EventT", bound=Event)
+
+
+class HasModel(Protocol):
+    """Whatever plays the model."""
+
+    @property
+    def resolved(self) -> ResolvedModel: ...
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Chat:
 async def chat(
     blueprint: type[Agent],
     start: Event,
-    model: PlayedModel,
+    model: HasModel,
     *,
     locale: str = "en",
     titled: bool | None = False,
@@ -47,13 +51,9 @@ async def chat(
     """Run a blueprint to its end."""
     info = RunInfo("run", "Assistant", "Answers questions.", graph=blueprint.graph(), titled=titled)
 
-    def answering(context: ExecutionContext) -> Answering:
-        return Answering(model.resolved, EventDisplayer(context.sink).response())
-
     providers = Providers(
         [
-            (Answering, answering),
-            (Predicting, lambda context: model.predicting),
+            *model_providers(lambda name: model.resolved),
             (EventDisplayer, lambda context: EventDisplayer(context.sink)),
             (LocaleHandler, lambda context: LocaleHandler(locale)),
             (RunInfo, lambda context: info),

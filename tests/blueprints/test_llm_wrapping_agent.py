@@ -13,6 +13,7 @@ from planwerk.capabilities import Conversation
 from planwerk.capabilities.conversation.events import MessageClearedEvent
 from planwerk.messages.events import (
     FollowUpsSuggestedEvent,
+    LLMEvent,
     LLMStopEvent,
     RefusalReason,
     RefusalStopEvent,
@@ -22,6 +23,7 @@ from planwerk.messages.prompts import last_user_prompt, system_text
 from planwerk.models.errors import ModelUnreachable
 from planwerk.workflow.blueprint import ProfileTemplate
 from planwerk.workflow.events import ExceptionEvent, StepWarningEvent
+from planwerk.workflow.steps import step
 
 
 def played(**answers: str | Exception) -> PlayedModel:
@@ -181,3 +183,26 @@ class Meeting(PlayedModel):
             self._met.set()
         if task in {"title", "answer"}:
             await self._met.wait()
+
+
+class DecliningAgent(LLMWrappingAgent):
+    """Ends its turns with a stop of its own."""
+
+    @step()
+    async def finish(self, answer: LLMEvent) -> Conversation.CompleteRequest:
+        return Conversation.complete(answer, RefusalStopEvent(reason=RefusalReason.UNSUITABLE, text=answer.text))
+
+
+async def test_a_blueprint_can_end_a_turn_with_a_stop_of_its_own() -> None:
+    run = await chat(DecliningAgent, message("What does Pro cost?"), played())
+
+    assert run.stop.same_as(RefusalStopEvent(reason=RefusalReason.UNSUITABLE, text="Pro costs 49."))
+    assert len(run.of(FollowUpsSuggestedEvent)) == 1
+    assert DecliningAgent.find_problems() == []
+
+
+@pytest.mark.parametrize("blueprint", [LLMWrappingAgent, DecliningAgent])
+def test_the_graph_names_the_stops_it_can_end_with(blueprint: type[LLMWrappingAgent]) -> None:
+    stops = {node.step for node in blueprint.graph().nodes if node.kind == "stop"}
+
+    assert stops == {"LLMStopEvent", "RefusalStopEvent"}
