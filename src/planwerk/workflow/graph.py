@@ -104,7 +104,8 @@ class _Drawing:
 
     def _add_output(self, source: str, plan: ScopePlan, cls: type[Event]) -> None:
         if issubclass(cls, StopEvent):
-            ends: tuple[type[Event], ...] = self.carried if cls is StopEvent and self.carried else (cls,)
+            in_call = plan.capability is not None  # there a bare stop is the one the caller gives, if it gives one
+            ends: tuple[type[Event], ...] = self.carried if cls is StopEvent and in_call else (cls,)
             for end in ends:
                 stop = Node(f"stop:{end.__name__}", end.__name__, end.label, "stop")
                 self.stops[stop.id] = stop
