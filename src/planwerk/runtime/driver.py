@@ -116,6 +116,7 @@ class RunDriver:
         self._pending: list[journal.Entry] = []
         self._starting: list[tuple[Execution, int]] = []
         self._asking: list[Execution] = []
+        self._responses = 0
         self._flushing = False
         self._flush_task: asyncio.Task[None] | None = None
         self._tasks: dict[ExecutionId, asyncio.Task[None]] = {}
@@ -165,6 +166,11 @@ class RunDriver:
                 self._start_again(execution, attempts.get(execution.id, 1) + 1, now)
             self._follow(self.schedule.decide_all(self._make_id))
         await self._flush()
+
+    def next_response(self) -> int:
+        """Number of the next streamed answer of this run, from 1."""
+        self._responses += 1
+        return self._responses
 
     @property
     def run(self) -> RunId:

@@ -11,6 +11,7 @@ from planwerk.runtime.errors import RunFailed
 from planwerk.runtime.execution import ExecutionContext, FrameType
 from planwerk.runtime.ports import Clock, Journal
 from planwerk.runtime.program import Program
+from planwerk.runtime.programs import Programs
 from planwerk.runtime.providers import Providers
 from planwerk.workflow.blueprint import Agent, AgentConfig
 from planwerk.workflow.entries import ModelCalled, RunOpened
@@ -67,7 +68,7 @@ class LocalRuntime:
         self.providers = providers or Providers()
         self._clock = clock
         self._fence = fence
-        self._programs: dict[tuple[type[Agent], type[Event], type[AgentConfig]], Program] = {}
+        self._programs = Programs(self.providers)
 
     async def run(self, blueprint: type[Agent], start: Event, *, config: AgentConfig | None = None) -> StopEvent:
         """Run a blueprint to its stop.
@@ -109,11 +110,7 @@ class LocalRuntime:
 
     def program(self, blueprint: type[Agent], start: type[Event], config_class: type[AgentConfig]) -> Program:
         """The blueprint made ready for a start class; validated and composed once."""
-        key = (blueprint, start, config_class)
-        if key not in self._programs:
-            blueprint.validate_workflow(config_class, provided=self.providers.types)
-            self._programs[key] = Program.of(blueprint, start, self.providers, config_class)
-        return self._programs[key]
+        return self._programs.get(blueprint, start, config_class)
 
     def driver(self, program: Program, config: AgentConfig) -> RunDriver:
         """A driver for a run of this program."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -42,7 +42,7 @@ class Journal(Protocol):
         """The entries after a position, in order; empty if there are none."""
         ...
 
-    def follow(self, run: RunId, after: int = 0) -> AsyncIterator[tuple[int, Entry]]:
+    def follow(self, run: RunId, after: int = 0) -> AsyncGenerator[tuple[int, Entry]]:
         """Positions and entries after a position, then what is appended later; ends after the run's last entry."""
         ...
 
@@ -50,7 +50,7 @@ class Journal(Protocol):
         """Appends of all runs in the order they were committed."""
         ...
 
-    def changes(self) -> AsyncIterator[None]:
+    def changes(self) -> AsyncGenerator[None]:
         """One item at once, then one for each time something may have been appended, in this process or another."""
         ...
 
@@ -85,7 +85,7 @@ class WorkQueue(Protocol):
         """Give a lease back: the run is over, or has to be taken by the next worker."""
         ...
 
-    def changes(self) -> AsyncIterator[None]:
+    def changes(self) -> AsyncGenerator[None]:
         """One item at once, then one for each time something may be there to take."""
         ...
 

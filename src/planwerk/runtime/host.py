@@ -1,0 +1,258 @@
+"""The runtime's front: starts, answers, stops and follows runs (design §6)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from planwerk.access.actors import Actor, UserActor
+from planwerk.access.identity import UserIdentity
+from planwerk.access.ids import TenantId
+from planwerk.messages.events import UserMessageEvent
+from planwerk.runtime.errors import RunFailed, StaleVersion, UnknownRun
+from planwerk.runtime.ports import Clock, Journal, RunRecord, RunRecords, WorkQueue
+from planwerk.runtime.profiles import Profile, ProfileDirectory
+from planwerk.runtime.projector import record_of
+from planwerk.runtime.worker import Worker
+from planwerk.workflow import entries as journal
+from planwerk.workflow.codec import write_event
+from planwerk.workflow.composition import compose
+from planwerk.workflow.events import Event, ExceptionEvent, StartEvent, StopEvent
+from planwerk.workflow.ids import EventId, MessageId, RunId, ThreadId, WorkspaceId, new_id
+from planwerk.workspace.rules.commands import LAST, PostMessage, RequestRun, StopRun
+from planwerk.workspace.rules.outcomes import Recorded
+from planwerk.workspace.workspaces import Workspaces
+
+ParentId: TypeAlias = MessageId | Literal["last"] | None
+HISTORY: Final = "messages"
+DEFAULT_TENANT: Final = TenantId("default")
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """A message or a request for a run is in the log: that is its acceptance."""
+
+    run_id: RunId
+    message_id: MessageId
+    seq: int
+
+
+class Host:
+    """Starts runs of profiles and gives what comes of them."""
+
+    def __init__(
+        self,
+        *,
+        workspaces: Workspaces,
+        profiles: ProfileDirectory,
+        store: Journal,
+        queue: WorkQueue,
+        records: RunRecords,
+        worker: Worker,
+        clock: Clock,
+    ) -> None:
+        self._workspaces = workspaces
+        self._profiles = profiles
+        self._journal = store
+        self._queue = queue
+        self._records = records
+        self._worker = worker
+        self._clock = clock
+
+    async def start(
+        self,
+        profile: str,
+        event: StartEvent,
+        *,
+        actor: Actor,
+        tenant: TenantId = DEFAULT_TENANT,
+        thread: ThreadId | None = None,
+        workspace: WorkspaceId | None = None,
+        run_id: RunId | None = None,
+        locale: str | None = None,
+    ) -> RunId:
+        """Start a run; it is accepted once this returns, and repeating it with the same id changes nothing.
+
+        Args:
+            profile: Slug of a profile.
+            thread: A thread whose context the run shares. Messages of people are posted by `post_message`.
+
+        Raises:
+            UnknownProfile: There is no such profile.
+            BlueprintTakesNoMessages: Its blueprint is not started by this class of event.
+        """
+        found = await self._profiles.get(tenant, profile)
+        found.refuse_unless_started_by(type(event))
+        run = run_id or RunId(new_id())
+        opened = journal.RunOpened(
+            run=run,
+            at=self._clock(),
+            blueprint=found.data.blueprint,
+            fingerprint=compose(found.blueprint, type(event)).fingerprint,
+            config=dict(found.data.config),
+            actor=actor.model_dump(mode="json"),
+            tenant=tenant,
+            workspace=workspace,
+            thread=thread,
+            profile=found.slug,
+            profile_name=found.data.name.text(locale),
+            profile_version=found.version,
+            locale=locale or getattr(event, "locale", None),
+        )
+        entries: list[journal.Entry] = [opened, journal.EventPublished(event, EventId(new_id()), opened.at)]
+        try:
+            await self._journal.append(run, entries, expected_version=0, fence=0)
+        except StaleVersion:
+            return run
+        await self._records.put(record_of(opened))
+        await self._queue.enqueue(run)
+        return run
+
+    async def post_message(
+        self,
+        *,
+        tenant: TenantId,
+        workspace: WorkspaceId,
+        thread: ThreadId,
+        message_id: MessageId,
+        content: str,
+        actor: UserActor,
+        profile: str | None = None,
+        parent_id: ParentId = LAST,
+        when: Literal["next", "instead", "now"] = "next",
+        requested_features: tuple[str, ...] = (),
+        locale: str | None = None,
+        run_id: RunId | None = None,
+    ) -> Posted:
+        """Post a person's message and ask for the run that answers it (S2.3); idempotent by message id.
+
+        Args:
+            profile: Slug of a profile; the thread's if missing.
+            when: While a run is active: wait for its end, or stop it first.
+
+        Raises:
+            NotFound: There is no such thread for this person.
+            InvalidState: The message id was used with another text.
+        """
+        space = self._workspaces.of(tenant, workspace, actor)
+        chosen = await self._profile(tenant, space, thread, profile)
+        start = _start(actor, requested_features, locale)
+        run = run_id or RunId(new_id())
+        outcome = await space.send(
+            PostMessage(
+                thread_id=thread,
+                message_id=message_id,
+                parent_id=parent_id,
+                content=content,
+                when=when,
+                run_id=run,
+                profile=chosen.slug,
+                profile_version=chosen.version,
+                blueprint=chosen.data.blueprint,
+                start=start,
+            )
+        )
+        assert isinstance(outcome, Recorded)
+        return Posted(outcome.run_id or run, message_id, outcome.seq)
+
+    async def request_run(
+        self,
+        *,
+        tenant: TenantId,
+        workspace: WorkspaceId,
+        thread: ThreadId,
+        message_id: MessageId,
+        actor: UserActor,
+        profile: str | None = None,
+        requested_features: tuple[str, ...] = (),
+        locale: str | None = None,
+        run_id: RunId | None = None,
+    ) -> Posted:
+        """Ask for another run on a message that is there: answer again, or go on after a failure."""
+        space = self._workspaces.of(tenant, workspace, actor)
+        chosen = await self._profile(tenant, space, thread, profile)
+        run = run_id or RunId(new_id())
+        command = RequestRun(
+            thread_id=thread,
+            message_id=message_id,
+            run_id=run,
+            profile=chosen.slug,
+            profile_version=chosen.version,
+            blueprint=chosen.data.blueprint,
+            start=_start(actor, requested_features, locale),
+        )
+        outcome = await space.send(command, command_id=run)
+        assert isinstance(outcome, Recorded)
+        return Posted(outcome.run_id or run, message_id, outcome.seq)
+
+    async def stop(self, run: RunId, *, actor: Actor) -> None:
+        """Ask a run to stop (E4.6): durable once this returns; what it had said so far is kept.
+
+        Raises:
+            UnknownRun: There is no such run.
+        """
+        record = await self._records.get(run)
+        if record is None:
+            raise UnknownRun(run)
+        if record.ended_microseconds is not None:
+            return
+        if record.workspace is not None and record.thread is not None:
+            space = self._workspaces.of(TenantId(record.tenant), WorkspaceId(record.workspace), actor)
+            await space.send(StopRun(run_id=run))
+        else:
+            await self._worker.request_stop(run, actor.name)
+
+    async def follow(self, run: RunId, after: int = 0) -> AsyncGenerator[tuple[int, journal.Entry]]:
+        """Positions and entries of the run's journal after a position, then what comes, to its last entry."""
+        async for found in self._journal.follow(run, after):
+            yield found
+
+    async def entries(self, run: RunId, after: int = 0) -> list[journal.Entry]:
+        """What the run's journal holds now after a position."""
+        return await self._journal.read(run, after)
+
+    async def result(self, run: RunId) -> StopEvent:
+        """The run's stop, once it has ended.
+
+        Raises:
+            RunFailed: It ended with an error; `event` says which.
+        """
+        stop: StopEvent | None = None
+        async for _, entry in self._journal.follow(run):
+            if isinstance(entry, journal.EventPublished) and isinstance(entry.event, StopEvent) and stop is None:
+                stop = entry.event
+        if stop is None:
+            raise UnknownRun(run)
+        if isinstance(stop, ExceptionEvent):
+            raise RunFailed(run, stop)
+        return stop
+
+    async def status(self, run: RunId) -> RunRecord:
+        """What is known of a run: who started what, how it stands, what it used.
+
+        Raises:
+            UnknownRun: There is no such run.
+        """
+        record = await self._records.get(run)
+        if record is None:
+            raise UnknownRun(run)
+        return record
+
+    async def _profile(self, tenant: TenantId, space: Any, thread: ThreadId, profile: str | None) -> Profile:
+        slug = profile or (await space.thread(thread)).profile
+        if slug is None:
+            profiles = await self._profiles.list(tenant)
+            return profiles[0]
+        found = await self._profiles.get(tenant, slug)
+        found.refuse_unless_started_by(UserMessageEvent)
+        return found
+
+
+def _start(actor: UserActor, features: tuple[str, ...], locale: str | None) -> dict[str, Any]:
+    """The start event as the log keeps it: without its history, which the starter fills in."""
+    user = UserIdentity(id=actor.id, name=actor.name)
+    event: Event = UserMessageEvent(messages=(), user=user, locale=locale, requested_features=features)
+    data = write_event(event)
+    del data[HISTORY]
+    return data
