@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { createPortal } from "react-dom";
 import { Link, useLocation } from "react-router";
 import { Icon } from "../parts/Icon";
 import { useTexts } from "../parts/useTexts";
@@ -49,7 +50,7 @@ export function Rail() {
             </span>
             <span className="word">{t("nav.account")}</span>
           </button>
-          {open && <Account onClose={() => setOpen(false)} />}
+          {open && createPortal(<Account onClose={() => setOpen(false)} />, document.body)}
         </li>
       </ul>
     </nav>

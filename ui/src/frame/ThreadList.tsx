@@ -52,7 +52,7 @@ function Rows() {
         <DayGroup key={group.key} group={group} />
       ))}
       {more && (
-        <button type="button" className="button quiet more" onClick={() => void loadMoreThreads()}>
+        <button type="button" className="button quiet more" onClick={() => void loadMoreThreads().catch(() => undefined)}>
           {t("list.more")}
         </button>
       )}

@@ -40,7 +40,7 @@ const WHOLE = reduceAll(EMPTY_VIEW, SESSION);
 const isLog = (one: Arrival) => one.kind === "log";
 const positionOf = (one: Arrival) => (one.kind === "log" ? (one.envelopes[0]?.position ?? 0) : 0);
 
-/** What a server sends a tab that comes back having seen `seen`: the log it missed, a snapshot, then all that follows. */
+/** What a server sends a tab that comes back: a snapshot, the log it missed, then all that follows. */
 function afterReconnect(seen: readonly Arrival[], rest: readonly Arrival[]): Arrival[] {
   const last = Math.max(0, ...seen.map(positionOf));
   const missed = rest.filter((one) => !isLog(one) || positionOf(one) > last);

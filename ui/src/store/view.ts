@@ -269,12 +269,17 @@ export async function loadThread(id: string, again = false): Promise<void> {
     const [row, page] = await Promise.all([server.readThread(id), server.readLog(workspaceId, id, LOG_PAGE)]);
     const { view, summaries } = get();
     set({ view: reduce(view, { kind: "log", envelopes: page.items }), summaries: addRows(summaries, [row]) });
-    putOpened(id, { loading: "ready", more: page.items.length >= LOG_PAGE });
+    putOpened(id, { loading: "ready", more: hasMore(page.items) });
     watch.thread(id, page.head_seq);
   } catch (error) {
     if (again) return;
     putOpened(id, { loading: error instanceof Refused && error.status === 404 ? "missing" : "failed", more: false });
   }
+}
+
+/** A thread's log begins with its creation. */
+function hasMore(items: readonly Envelope[]): boolean {
+  return items.length > 0 && items[0]?.type !== "thread_created";
 }
 
 export async function loadEarlier(id: string): Promise<void> {
@@ -283,7 +288,7 @@ export async function loadEarlier(id: string): Promise<void> {
   const page = await server.readLog(workspaceId, id, LOG_PAGE, first);
   const { view } = get();
   set({ view: reduce(view, { kind: "log", envelopes: page.items }) });
-  putOpened(id, { loading: "ready", more: page.items.length >= LOG_PAGE });
+  putOpened(id, { loading: "ready", more: hasMore(page.items) });
 }
 
 function putOpened(id: string, opened: OpenedThread): void {

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useRef, useState } from "react";
 import * as server from "../client/endpoints";
 import { ErrorLine } from "../parts/ErrorLine";
 import { explain } from "../parts/explain";
@@ -11,7 +11,13 @@ export function Title({ thread, title }: { thread: string; title: string | null 
   const [draft, setDraft] = useState<string | null>(null);
   const [error, setError] = useState<unknown>(null);
   const shown = title ?? t("list.untitled");
+  const left = useRef(false);
+  const leave = () => {
+    left.current = true;
+    setDraft(null);
+  };
   const save = async () => {
+    if (left.current) return;
     const next = draft?.trim() ?? "";
     try {
       if (next !== "" && next !== title) await server.renameThread(thread, next);
@@ -30,7 +36,10 @@ export function Title({ thread, title }: { thread: string; title: string | null 
           className="icon-button s"
           aria-label={t("thread.rename")}
           title={t("thread.rename")}
-          onClick={() => setDraft(title ?? "")}
+          onClick={() => {
+            left.current = false;
+            setDraft(title ?? "");
+          }}
         >
           <Icon name="pencil" />
         </button>
@@ -58,7 +67,7 @@ export function Title({ thread, title }: { thread: string; title: string | null 
         onChange={(event) => setDraft(event.target.value)}
         onBlur={() => void save()}
         onKeyDown={(event) => {
-          if (event.key === "Escape") setDraft(null);
+          if (event.key === "Escape") leave();
         }}
       />
       {error !== null && <ErrorLine title={t("error.title")}>{explain(error, t, locale)}</ErrorLine>}
