@@ -98,6 +98,7 @@ class Host:
             profile=found.slug,
             profile_name=found.data.name.text(locale),
             profile_version=found.version,
+            profile_description=found.data.description.text(locale),
             locale=locale or getattr(event, "locale", None),
         )
         entries: list[journal.Entry] = [opened, journal.EventPublished(event, EventId(new_id()), opened.at)]

@@ -161,6 +161,7 @@ class Starter:
                 profile=profile.slug,
                 profile_name=profile.data.name.text(locale),
                 profile_version=profile.version,
+                profile_description=profile.data.description.text(locale),
                 locale=locale,
                 titled=view.title is not None and view.title_source != "fallback",
             ),

@@ -51,6 +51,7 @@ class RunOpened:
     profile: str | None = None
     profile_name: str | None = None
     profile_version: int | None = None
+    profile_description: str = ""
     locale: str | None = None
     traceparent: str | None = None
     titled: bool | None = None

@@ -1,0 +1,282 @@
+"""The composition root: the only module that knows ports and adapters (design §2)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import platform
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from planwerk.access.ids import TenantId
+from planwerk.access.ports import Accounts
+from planwerk.access.service import AccessService
+from planwerk.models.catalogue import CatalogueSettings, ModelCatalogue
+from planwerk.providing import find_in, standard_providers
+from planwerk.runtime.execution import ExecutionContext
+from planwerk.runtime.host import Host
+from planwerk.runtime.live import LiveHub
+from planwerk.runtime.ports import ContextStore, Journal, RunRecords, WorkQueue
+from planwerk.runtime.profiles import BlueprintRegistry, ProfileArtifact, ProfileDirectory
+from planwerk.runtime.programs import Programs
+from planwerk.runtime.projector import Projector
+from planwerk.runtime.starter import Starter
+from planwerk.runtime.worker import Worker
+from planwerk.workflow.blueprint import Agent
+from planwerk.workflow.errors import PlanwerkError
+from planwerk.workspace.ports import Storage
+from planwerk.workspace.workspaces import Workspaces
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+    from planwerk.storage.sqlite.database import SqliteDatabase
+
+log = logging.getLogger(__name__)
+
+DEFAULT_TENANT = TenantId("default")
+Provider = tuple[Any, Callable[[ExecutionContext], Any]]
+
+
+class UnsupportedStorage(PlanwerkError):
+    """The storage address names no adapter that is installed."""
+
+    code = "unsupported_storage"
+
+    def __init__(self, address: str) -> None:
+        super().__init__(
+            f"there is no storage for {address.split('@')[-1]!r}.",
+            what_to_do="Use sqlite:///FILE, or leave it out to keep everything in memory.",
+        )
+
+
+@dataclass(slots=True)
+class Stores:
+    """One adapter of each port."""
+
+    accounts: Accounts
+    workspace: Storage
+    journal: Journal
+    queue: WorkQueue
+    contexts: ContextStore
+    records: RunRecords
+    database: SqliteDatabase | None = None
+
+
+class Planwerk:
+    """An installation: blueprints, profiles, storage and models, ready to be served or used from code.
+
+    Args:
+        blueprints: The blueprints served, in order; the ready-made ones if missing.
+        profiles: Profiles to make if there are none of their slug yet.
+        storage: `sqlite+aiosqlite:///FILE`; None keeps everything in this process.
+        bus: `nats://…` beyond one machine; None is this process.
+        model: The default model: `provider:name`, or a pydantic-ai model. None looks around, and falls back to the
+            offline demo model.
+        providers: Pairs of a type and a function that makes it for an execution, for what your steps ask for.
+    """
+
+    def __init__(
+        self,
+        blueprints: Iterable[type[Agent]] | None = None,
+        profiles: Iterable[ProfileArtifact] = (),
+        storage: str | Path | None = None,
+        bus: str | None = None,
+        model: str | Model | None = None,
+        providers: Iterable[Provider] = (),
+        *,
+        models: ModelCatalogue | None = None,
+        durability: Literal["process", "power"] = "process",
+        clock: Callable[[], int] | None = None,
+    ) -> None:
+        if bus is not None:
+            raise UnsupportedStorage(bus)
+        if blueprints is None:
+            from planwerk.blueprints.llm_wrapping_agent import LLMWrappingAgent
+
+            blueprints = (LLMWrappingAgent,)
+        self.blueprints = BlueprintRegistry(blueprints)
+        self._initial_profiles = tuple(profiles)
+        self._given_model = model if model is not None and not isinstance(model, str) else None
+        named = model if isinstance(model, str) else None
+        self.models = models or ModelCatalogue(CatalogueSettings(model=named))
+        self._storage_path = _path_of(storage)
+        self._durability: Literal["process", "power"] = durability
+        self._application_providers = tuple(providers)
+        self.clock = clock or _system_clock
+        self.live = LiveHub()
+        self.started = False
+        self._tasks: list[asyncio.Task[None]] = []
+
+    # Life -------------------------------------------------------------------------------------------------------------
+
+    async def start(self, *, work: bool = True) -> None:
+        """Open the storage, make what a new installation needs, and take up work.
+
+        Args:
+            work: Whether to drive runs here; False only reads and writes, as commands beside a server do.
+        """
+        if self.started:
+            return
+        self.stores = _open(self._storage_path, self._durability)
+        self.access = AccessService.over(self.stores.accounts)
+        self.workspaces = Workspaces(self.stores.workspace)
+        self.profiles = ProfileDirectory(self.workspaces, self.blueprints)
+        if self._given_model is not None:
+            self.models.give(self._given_model)
+        else:
+            await self.models.discover()
+        self.programs = Programs(self._providers())
+        self._make_runtime()
+        await self.access.ensure_installation()
+        await self._ensure_profiles()
+        if work:
+            loop = asyncio.get_running_loop()
+            for service in (self.projector, self.starter, self.worker):
+                self._tasks.append(loop.create_task(service.run()))
+        self.started = True
+
+    async def stop(self, *, seconds: float = 5.0) -> None:
+        """Take nothing more, let runs end or hand them over, and close the storage (S6.4)."""
+        if not self.started:
+            return
+        self.started = False
+        await self.worker.shutdown(seconds=seconds)
+        with contextlib.suppress(Exception):
+            await self.projector.catch_up()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks.clear()
+        await self.models.close()
+        if self.stores.database is not None:
+            await self.stores.database.close()
+
+    def asgi(self) -> Any:
+        """The ASGI application: REST, streams, `/v1` and the web client. It starts and stops this object."""
+        from planwerk.server.application import create_app
+
+        return create_app(self)
+
+    async def __aenter__(self) -> Planwerk:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    # Parts ------------------------------------------------------------------------------------------------------------
+
+    def _providers(self) -> Any:
+        providers = standard_providers(
+            models=self.models,
+            contexts=self.stores.contexts,
+            find_blueprint=find_in(self.blueprints),
+            clock=self.clock,
+        )
+        for annotation, provider in self._application_providers:
+            providers.register(annotation, provider)
+        return providers
+
+    def _make_runtime(self) -> None:
+        stores = self.stores
+        self.worker = Worker(
+            store=stores.journal,
+            queue=stores.queue,
+            contexts=stores.contexts,
+            live=self.live,
+            blueprints=self.blueprints,
+            programs=self.programs,
+            clock=self.clock,
+            name=f"{platform.node()}:{os.getpid()}",
+        )
+        self.starter = Starter(
+            workspaces=self.workspaces,
+            profiles=self.profiles,
+            store=stores.journal,
+            queue=stores.queue,
+            worker=self.worker,
+            clock=self.clock,
+        )
+        self.projector = Projector(stores.journal, stores.records, self.workspaces)
+        self.host = Host(
+            workspaces=self.workspaces,
+            profiles=self.profiles,
+            store=stores.journal,
+            queue=stores.queue,
+            records=stores.records,
+            worker=self.worker,
+            clock=self.clock,
+        )
+
+    async def _ensure_profiles(self) -> None:
+        from planwerk.runtime.profiles import PROFILES
+
+        existing = {profile.slug for profile in await self.profiles.list(DEFAULT_TENANT)}
+        for data in self._initial_profiles:
+            if data.slug not in existing:
+                await self.profiles.create(DEFAULT_TENANT, data, actor=PROFILES)
+        await self.profiles.ensure_defaults(DEFAULT_TENANT)
+
+
+def _system_clock() -> int:
+    return time.time_ns() // 1000
+
+
+def _path_of(storage: str | Path | None) -> Path | None:
+    """The file of a storage address; None is in memory."""
+    if storage is None or isinstance(storage, Path):
+        return storage
+    if storage in {"memory", "memory://"}:
+        return None
+    scheme, separator, rest = storage.partition(":///")
+    if not separator and "://" not in storage:
+        return Path(storage)
+    if scheme.partition("+")[0] == "sqlite" and rest:
+        return Path(rest)
+    raise UnsupportedStorage(storage)
+
+
+def _open(path: Path | None, durability: Literal["process", "power"]) -> Stores:
+    if path is None:
+        from planwerk.storage.in_memory.accounts import InMemoryAccounts
+        from planwerk.storage.in_memory.contexts import InMemoryContexts
+        from planwerk.storage.in_memory.journal import InMemoryJournal
+        from planwerk.storage.in_memory.run_records import InMemoryRunRecords
+        from planwerk.storage.in_memory.work_queue import InMemoryWorkQueue
+        from planwerk.storage.in_memory.workspace import InMemoryWorkspaceStorage
+
+        return Stores(
+            accounts=InMemoryAccounts(),
+            workspace=InMemoryWorkspaceStorage(),
+            journal=InMemoryJournal(),
+            queue=InMemoryWorkQueue(),
+            contexts=InMemoryContexts(),
+            records=InMemoryRunRecords(),
+        )
+    from planwerk.storage.migrate import upgrade
+    from planwerk.storage.sqlite.accounts import SqliteAccounts
+    from planwerk.storage.sqlite.contexts import SqliteContexts
+    from planwerk.storage.sqlite.database import SqliteDatabase
+    from planwerk.storage.sqlite.journal import SqliteJournal
+    from planwerk.storage.sqlite.run_records import SqliteRunRecords
+    from planwerk.storage.sqlite.work_queue import SqliteWorkQueue
+    from planwerk.storage.sqlite.workspace import SqliteWorkspaceStorage
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    upgrade(path)
+    database = SqliteDatabase(path, durability=durability)
+    return Stores(
+        accounts=SqliteAccounts(database),
+        workspace=SqliteWorkspaceStorage(database),
+        journal=SqliteJournal(database),
+        queue=SqliteWorkQueue(database),
+        contexts=SqliteContexts(database),
+        records=SqliteRunRecords(database),
+        database=database,
+    )
