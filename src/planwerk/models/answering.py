@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from pydantic_ai.exceptions import ModelConnectionError
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.usage import RequestUsage
 
@@ -14,7 +15,7 @@ from planwerk.messages.events import LLMEvent
 from planwerk.messages.history import hold
 from planwerk.messages.tokens import estimate_history_tokens, estimate_message_tokens
 from planwerk.models.calls import CallReporter, ModelCallRecord, ResponseSink, SilentSink
-from planwerk.models.errors import ModelEmpty, ModelRefused
+from planwerk.models.errors import ModelBrokeOff, ModelEmpty, ModelRefused
 from planwerk.models.mapping import model_error
 from planwerk.models.resolved import ResolvedModel
 from planwerk.models.streaming import StreamToSink
@@ -86,7 +87,7 @@ class Answering:
             call.stream.interrupt(STOPPED)
             raise
         except Exception as cause:
-            failure = model_error(cause, model=self._model.name, streamed=call.stream.began, text=call.stream.text)
+            failure = model_error(cause, model=self._model.name, streamed=call.broke_off(cause), text=call.stream.text)
             error = failure.code
             call.stream.interrupt(error)
             raise failure from cause
@@ -126,8 +127,12 @@ class _Call:
             async for part in parts:
                 self.stream.take(part)
         response = _with_whole_calls(parts.get())
-        _refuse_nothing(response, self._model.name)
+        _check_whole(response, self._model.name)
         return response
+
+    def broke_off(self, error: Exception) -> bool:
+        """Whether the error ended an answer that had begun: by its words, or by the open stream it cut."""
+        return self.stream.began or (self._parts is not None and isinstance(error, ModelConnectionError))
 
     def usage(self, response: ModelResponse) -> RequestUsage:
         """The provider's count; where it gave none, an estimate, whose price is unknown."""
@@ -154,12 +159,13 @@ def _with_whole_calls(response: ModelResponse) -> ModelResponse:
     return replace(response, parts=parts)
 
 
-def _refuse_nothing(response: ModelResponse, model: str) -> None:
-    """An answer needs words or a tool call; thinking alone is none."""
+def _check_whole(response: ModelResponse, model: str) -> None:
+    """An answer has words or a tool call, and no guard cut it off; thinking alone is none."""
     said = any(isinstance(part, TextPart) and part.content.strip() for part in response.parts)
+    refusal = (response.provider_details or {}).get("refusal")
+    if refusal or response.finish_reason in {"content_filter", "error"}:
+        cause = str(refusal or "its content filter blocked the answer")
+        raise ModelBrokeOff(model, cause, text=response.text or "") if said else ModelRefused(model, cause)
     if said or any(not isinstance(part, TextPart) and part.part_kind != "thinking" for part in response.parts):
         return
-    refusal = (response.provider_details or {}).get("refusal")
-    if refusal or response.finish_reason == "content_filter":
-        raise ModelRefused(model, str(refusal or "its content filter blocked the answer"))
     raise ModelEmpty(model, "its output limit was reached first" if response.finish_reason == "length" else "")

@@ -30,6 +30,7 @@ from planwerk.messages.sanitise import sanitise_text
 from planwerk.models.errors import (
     ModelBrokeOff,
     ModelContextExceeded,
+    ModelEmpty,
     ModelRateLimited,
     ModelRefused,
     ModelUnreachable,
@@ -72,6 +73,8 @@ def model_error(error: Exception, *, model: str, streamed: bool = False, text: s
             return ModelRefused(model, cause)
         case ModelConnectionError() | ModelRequestTimeout() | ModelUnavailableError() | ModelServerError():
             return ModelUnreachable(model, cause)
+        case UnexpectedModelBehavior() if "ended without content" in cause:
+            return ModelEmpty(model)
         case UnexpectedModelBehavior():
             return ModelUnreachable(model, cause, what_to_do=NO_API)
         case _:

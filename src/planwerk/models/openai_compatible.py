@@ -4,6 +4,7 @@ pydantic-ai's chat model does the work. What is added here is patience with serv
 
 - Tool calls are told apart by id and place, not by index alone: a second id on one index is a second call (TOOL-01), a
   fragment on an unknown index belongs to the call before it (TOOL-03).
+- Thinking written into the text as tags is told from the answer however the tags are cut into chunks.
 - A stream that ends without a finish reason and without `[DONE]` was cut, even if the connection was closed politely:
   a cut answer is not taken for the whole (SRV-05).
 """
@@ -29,6 +30,7 @@ CONNECT_SECONDS: Final = 10.0
 SILENCE_SECONDS: Final = 300.0
 """A small machine may read a long prompt for minutes before its first token."""
 
+_TAGS: Final = ("<think>", "</think>")
 _SAW_END: Final = "planwerk_saw_end"
 _log = logging.getLogger(__name__)
 
@@ -73,7 +75,17 @@ class CompatibleChatModel(OpenAIChatModel):
 
 @dataclass
 class _PatientStream(OpenAIStreamedResponse):
+    _tags: _TagSplitter = field(default_factory=lambda: _TagSplitter(), init=False)
     _calls: _CallSorter = field(default_factory=lambda: _CallSorter(), init=False)
+
+    def _map_text_delta(self, choice: Choice) -> Iterable[ModelResponseStreamEvent]:
+        content = cast("Any", choice.delta.content)  # some servers send a list of parts
+        if not isinstance(content, str):
+            yield from super()._map_text_delta(choice)
+            return
+        for piece in self._tags.split(content, last=choice.finish_reason is not None):
+            choice.delta.content = piece
+            yield from super()._map_text_delta(choice)
 
     def _map_tool_call_delta(self, choice: Choice) -> Iterable[ModelResponseStreamEvent]:
         choice.delta.tool_calls = self._calls.sort(choice.delta.tool_calls or [])
@@ -89,6 +101,43 @@ class _PatientStream(OpenAIStreamedResponse):
                 in_stream=True,
             )
         return super()._missing_finish_reason()
+
+
+class _TagSplitter:
+    """Cuts text so that a thinking tag is a piece of its own, which is how pydantic-ai knows one.
+
+    An opening tag counts before any answer only: an answer may well talk about tags.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._thinks = False
+        self._answered = False
+
+    def split(self, content: str, *, last: bool) -> list[str]:
+        """The pieces that can be told now; what may be the beginning of a tag waits, but not at the end."""
+        text, self._held = self._held + content, ""
+        pieces: list[str] = []
+        while not self._answered and (found := text.find(self._tag)) >= 0:
+            before, text = text[:found], text[found + len(self._tag) :]
+            if before.strip() and not self._thinks:
+                self._answered, text = True, f"{before}{self._tag}{text}"
+                break
+            pieces += [before, self._tag] if self._thinks else [self._tag]
+            self._thinks = not self._thinks
+        if not last and not self._answered:
+            text, self._held = _without_begun_tag(text, self._tag)
+        self._answered = self._answered or (not self._thinks and bool(text.strip()))
+        return [piece for piece in [*pieces, text] if piece]
+
+    @property
+    def _tag(self) -> str:
+        return _TAGS[1] if self._thinks else _TAGS[0]
+
+
+def _without_begun_tag(text: str, tag: str) -> tuple[str, str]:
+    length = next((n for n in range(min(len(tag) - 1, len(text)), 0, -1) if text.endswith(tag[:n])), 0)
+    return (text[:-length], text[-length:]) if length else (text, "")
 
 
 class _CallSorter:
@@ -136,7 +185,11 @@ class _CallSorter:
 
 
 async def _watch(response: httpx2.Response) -> None:
-    """Note on an event stream whether `[DONE]` came; a packed stream is not looked into."""
+    """Note on an event stream whether `[DONE]` came; a packed stream is not looked into. A web page is no answer."""
+    if response.is_success and "text/html" in response.headers.get("content-type", ""):
+        raise httpx2.RemoteProtocolError(
+            f"{response.url} answered with a web page, not with JSON", request=response.request
+        )
     if "text/event-stream" in response.headers.get("content-type", "") and "content-encoding" not in response.headers:
         response.extensions[_SAW_END] = False
         response.stream = _Watched(cast("httpx2.AsyncByteStream", response.stream), response.extensions)

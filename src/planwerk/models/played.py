@@ -100,9 +100,10 @@ class PlayedRequest:
 class PlayedModel(Model):
     """Subclass: say what the model says, in `play`."""
 
-    def __init__(self, system: str, name: str) -> None:
+    def __init__(self, system: str, name: str, *, profile: ModelProfile | None = None) -> None:
         self._played_system, self._played_name = system, name
-        super().__init__(profile=ModelProfile(supports_tools=True, supports_json_schema_output=True))
+        can = ModelProfile(supports_tools=True, supports_json_schema_output=True)
+        super().__init__(profile=can if profile is None else profile)
 
     @abstractmethod
     def play(self, request: PlayedRequest) -> AsyncGenerator[Piece, None]:

@@ -122,13 +122,17 @@ class Predicting:
     async def _text(
         self, history: Sequence[ModelMessage], instructions: str | None, purpose: str, usage: RunUsage
     ) -> str:
-        from pydantic_ai.direct import model_request
+        from pydantic_ai.direct import model_request_stream
 
         messages = with_instructions(history, instructions)
         if messages:
             messages[-1] = _marked(messages[-1], purpose)
         try:
-            response = await model_request(self._model.model, messages)
+            # Streamed, because only so thinking that is never closed is still told from text (CAP-03).
+            async with model_request_stream(self._model.model, messages) as parts:
+                async for _ in parts:
+                    pass
+            response = parts.get()
         except Exception as error:
             raise model_error(error, model=self._model.name) from error
         usage.incr(response.usage)

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from pydantic import BaseModel
 from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart, ToolCallPart
+from pydantic_ai.profiles import ModelProfile
 
 from planwerk.models.demo.model import reply
 from planwerk.models.played import Call, Piece, PlayedModel, PlayedRequest, Thought, Words
@@ -78,12 +79,18 @@ class ScriptedModel(PlayedModel):
             `"condense"`) or by the name of the output type. Task calls for which nothing is given here are answered
             as the demo model does, so that a script lists the answers of the conversation only.
         all_from_script: Take the answers to tasks from the script too, in the order the calls come.
+        profile: What the model can do; by default tools and JSON schemas.
     """
 
     def __init__(
-        self, script: Iterable[Item] = (), *, tasks: Mapping[str, TaskItem] | None = None, all_from_script: bool = False
+        self,
+        script: Iterable[Item] = (),
+        *,
+        tasks: Mapping[str, TaskItem] | None = None,
+        all_from_script: bool = False,
+        profile: ModelProfile | None = None,
     ) -> None:
-        super().__init__("scripted", "script")
+        super().__init__("scripted", "script", profile=profile)
         self._script = list(script)
         self._tasks = dict(tasks or {})
         self._all_from_script = all_from_script
@@ -94,6 +101,8 @@ class ScriptedModel(PlayedModel):
         """The requests that were answered from the script."""
         self.open_streams = 0
         """Answers being streamed right now; 0 once whoever read them has left."""
+        self.asked = asyncio.Event()
+        """Set once anything has been asked."""
 
     @property
     def remaining(self) -> int:
@@ -107,6 +116,7 @@ class ScriptedModel(PlayedModel):
     async def play(self, request: PlayedRequest) -> AsyncGenerator[Piece, None]:
         self.requests.append(request)
         self.open_streams += 1
+        self.asked.set()
         try:
             async for piece in self._pieces(request, self._item(request)):
                 yield piece
