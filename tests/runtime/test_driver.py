@@ -12,7 +12,7 @@ from planwerk.runtime.driver import RunDriver
 from planwerk.runtime.errors import RunFailed
 from planwerk.runtime.local import LocalRuntime, make_context
 from planwerk.storage.in_memory.journal import InMemoryJournal
-from planwerk.testing.virtual_time import virtual_time
+from planwerk.testing.virtual_clock import virtual_time
 from planwerk.workflow import entries as journal
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.entries import RunOpened

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from planwerk.testing.virtual_time import virtual_time
+from planwerk.testing.virtual_clock import virtual_time
 
 
 async def test_an_hour_passes_at_once_and_in_order() -> None:

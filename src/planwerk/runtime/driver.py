@@ -23,7 +23,7 @@ from planwerk.runtime.program import Program, ReadyStep, ask
 from planwerk.runtime.tally import Tally
 from planwerk.workflow import entries as journal
 from planwerk.workflow.blueprint import AgentConfig
-from planwerk.workflow.errors import PlanwerkError, WorkflowError
+from planwerk.workflow.errors import PlanwerkError, ScheduleError, WorkflowError
 from planwerk.workflow.events import ControlEvent, DisplayEvent, Event, ExceptionEvent, StepWarningEvent, StopEvent
 from planwerk.workflow.ids import EventId, ExecutionId, RunId, new_id
 from planwerk.workflow.schedule import Decision, RunSchedule, entry_of
@@ -242,6 +242,21 @@ class RunDriver:
         if not self._closing:
             self._publish_stop(stopped_by(who), "stopped")
             await self._flush()
+
+    async def answer(self, request: int, event: Event) -> None:
+        """Answer the open request at this position (E8.1); returns when the answer is durable.
+
+        Raises:
+            ScheduleError: There is no such open request: it was answered, or the run has stopped.
+        """
+        if self._closing or request not in self.schedule.requests:
+            raise ScheduleError(
+                f"no open request at position {request} of run {self.run} (E8.1).",
+                what_to_do="Look at the run: it was answered before, timed out, or the run has stopped.",
+            )
+        self._record(journal.EventPublished(event, EventId(self._make_id()), self._clock(), answers=request))
+        self._decide()
+        await self._flush()
 
     async def release(self) -> None:
         """Let the run go without ending it: its journal is whole, and another owner goes on from it (E7.5)."""

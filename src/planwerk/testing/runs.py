@@ -1,0 +1,120 @@
+"""Run a blueprint in a test: in memory, without a server, a model or a wait (E10.1)."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from planwerk.access.identity import UserIdentity
+from planwerk.messages.events import UserMessageEvent
+from planwerk.messages.prompts import user_prompt
+from planwerk.models.catalogue import CatalogueSettings, ModelCatalogue
+from planwerk.providing import standard_providers
+from planwerk.runtime.driver import RunDriver
+from planwerk.runtime.errors import RunFailed
+from planwerk.runtime.execution import ExecutionContext
+from planwerk.runtime.local import LocalRuntime, system_clock
+from planwerk.storage.in_memory.contexts import InMemoryContexts
+from planwerk.storage.in_memory.journal import InMemoryJournal
+from planwerk.testing.virtual_clock import virtual_time
+from planwerk.workflow import entries as journal
+from planwerk.workflow.blueprint import Agent, AgentConfig
+from planwerk.workflow.events import Event, ExceptionEvent, StopEvent
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+EventT = TypeVar("EventT", bound=Event)
+Respond = Callable[[Event], Any]
+Provider = tuple[Any, Callable[[ExecutionContext], Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """A run that has ended."""
+
+    journal: list[journal.Entry]
+    """All entries, in order."""
+
+    @property
+    def events(self) -> list[Event]:
+        """Every event of the run, in the order in which they were published; discarded ones are left out."""
+        return [e.event for e in self.journal if isinstance(e, journal.EventPublished) and not e.discarded]
+
+    def of(self, event_type: type[EventT]) -> list[EventT]:
+        """The events of exactly this class."""
+        return [event for event in self.events if type(event) is event_type]
+
+    @property
+    def error(self) -> ExceptionEvent | None:
+        """The error the run ended with, if it failed."""
+        stop = self._stop()
+        return stop if isinstance(stop, ExceptionEvent) else None
+
+    @property
+    def stop(self) -> StopEvent:
+        """The stop the run ended with.
+
+        Raises:
+            RunFailed: It ended with an error.
+        """
+        stop = self._stop()
+        if isinstance(stop, ExceptionEvent):
+            opened = self.journal[0]
+            raise RunFailed(opened.run if isinstance(opened, journal.RunOpened) else "", stop)
+        return stop
+
+    def _stop(self) -> StopEvent:
+        return next(event for event in self.events if isinstance(event, StopEvent))
+
+
+async def run_workflow(
+    blueprint: type[Agent],
+    start: Event | str,
+    *,
+    config: AgentConfig | None = None,
+    model: Model | None = None,
+    respond: Respond | None = None,
+    user: UserIdentity | None = None,
+    providers: Iterable[Provider] = (),
+) -> RunResult:
+    """Run a blueprint to its end and give back what happened; a run that fails does not raise.
+
+    Args:
+        start: The start event, or the text of a person's first message.
+        config: The profile's settings; the blueprint's defaults if missing.
+        model: What plays the model, such as a `ScriptedModel`; the offline demo model if missing.
+        respond: Called with each request to a person; returns the answer's event.
+        user: Who asks, for a start that is a text.
+        providers: Pairs of a type and a function that makes it, for what your steps ask for.
+
+    Raises:
+        WorkflowError: The workflow breaks an obligation; nothing was started.
+    """
+    models = ModelCatalogue(CatalogueSettings(), environment={}, local_servers=())
+    if model is not None:
+        models.give(model)
+    provided = standard_providers(
+        models=models, contexts=InMemoryContexts(), find_blueprint=lambda name: blueprint, clock=system_clock
+    )
+    for annotation, provider in providers:
+        provided.register(annotation, provider)
+    event = UserMessageEvent(messages=(user_prompt(start),), user=user) if isinstance(start, str) else start
+    runtime = LocalRuntime(InMemoryJournal(), provided)
+    with virtual_time():
+        driver = await runtime.start(blueprint, event, config=config)
+        await _follow(runtime, driver, respond)
+        return RunResult(await runtime.journal.read(driver.run))
+
+
+async def _follow(runtime: LocalRuntime, driver: RunDriver, respond: Respond | None) -> None:
+    """Read the run to its end, answering what it asks people."""
+    async for position, entry in runtime.journal.follow(driver.run):
+        if not isinstance(entry, journal.EventPublished) or not entry.event.answered_by or respond is None:
+            continue
+        answer = respond(entry.event)
+        if inspect.isawaitable(answer):
+            answer = await answer
+        await driver.answer(position, answer)
