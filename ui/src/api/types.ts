@@ -136,7 +136,7 @@ export interface RunRecord {
   profile_name?: string | null;
   profile_version: number;
   blueprint: string;
-  status: RunStatus | "waiting";
+  status: RunStatus | "running" | "waiting";
   started: string | null;
   ended: string | null;
   started_by?: Actor | null;

@@ -126,7 +126,7 @@ const Row = memo(function Row({ row, withClock, current }: RowProps) {
     <Link className="row" to={`/threads/${row.id}`} {...(current ? { "aria-current": "page" as const } : {})}>
       <b>{row.title ?? t("list.untitled")}</b>
       <span className="meta">
-        {[who, when].filter((one) => one !== "").join(" · ")}
+        <span className="words">{[who, when].filter((one) => one !== "").join(" · ")}</span>
         {state !== undefined && (
           <span className={`state ${state[1]}`}>
             <Icon name={state[0]} className={row.last_status === "working" ? "turning" : ""} />

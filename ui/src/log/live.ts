@@ -5,11 +5,11 @@ export function isSnapshot(frame: LiveFrame | LiveSnapshot): frame is LiveSnapsh
   return frame.type === "snapshot";
 }
 
-/** One frame more. What is known already is passed over; a hole is marked, for a reconnect to fill. */
+/** One frame more; what is known already is passed over. After a loss the server sends the whole in a snapshot. */
 export function addFrame(live: Live, frame: LiveFrame | LiveSnapshot): Live {
-  if (isSnapshot(frame)) return frame.n < live.n && !live.gap ? live : fromSnapshot(frame);
+  if (isSnapshot(frame)) return frame.n < live.n ? live : fromSnapshot(frame);
   if (frame.n <= live.n) return live;
-  const next: Live = { ...live, n: frame.n, gap: live.gap || frame.n > live.n + 1 };
+  const next: Live = { ...live, n: frame.n };
   if (frame.type === "display") return { ...next, display: frame.event ?? null };
   const key = `${frame.attempt}.${frame.response}`;
   const response = live.responses[key] ?? { attempt: frame.attempt, response: frame.response, parts: {} };

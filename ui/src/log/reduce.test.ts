@@ -126,13 +126,16 @@ describe("streamed text", () => {
     expect(streaming([...frames.slice(0, 3), snapshotOf("r1", 4, "Hello 🐢, "), ...frames])).toBe(TEXT);
   });
 
-  it("marks a hole until a snapshot fills it", () => {
+  it("may come joined: the number is that of the last piece", () => {
     const frames = framesOf("r1", PIECES);
-    const withHole = [...frames.slice(0, 2), ...frames.slice(3, 4)];
-    const holed = reduceAll(EMPTY_VIEW, withHole.map((frame): Arrival => ({ kind: "live", frame })));
-    expect(holed.journals.r1?.live.gap).toBe(true);
-    const whole = reduce(holed, { kind: "live", frame: snapshotOf("r1", 4, "Hello 🐢, ") });
-    expect(whole.journals.r1?.live).toMatchObject({ gap: false, n: 4 });
+    const joined = frames.slice(1, 2).map((frame) => ({ ...frame, text: PIECES.slice(0, 4).join(""), n: 5 }));
+    expect(streaming([...frames.slice(0, 1), ...joined, ...frames.slice(1)])).toBe(TEXT);
+  });
+
+  it("is whole again after a loss, by the snapshot that follows", () => {
+    const frames = framesOf("r1", PIECES);
+    const withHole = [...frames.slice(0, 2), ...frames.slice(3, 4), snapshotOf("r1", 4, "Hello 🐢, ")];
+    expect(streaming([...withHole, ...frames.slice(4)])).toBe(TEXT);
   });
 
   it("is superseded by the posted message, and what comes late is not shown", () => {

@@ -16,27 +16,26 @@ describe("what a run did", () => {
 
   it("is its executions, each with what it took and published", () => {
     expect(model.executions.map(({ step, status, inputs, outputs }) => ({ step, status, inputs, outputs }))).toEqual([
-      { step: "begin", status: "done", inputs: [1], outputs: [3] },
-      { step: "Conversation.gate", status: "done", inputs: [3], outputs: [6, 7] },
+      { step: "begin", status: "done", inputs: [2], outputs: [4] },
+      { step: "Conversation.gate", status: "done", inputs: [4], outputs: [8] },
     ]);
   });
 
   it("begins with the start event and knows who took which", () => {
     expect(model.events.map(({ position, type, from, takenBy }) => ({ position, type, from, takenBy }))).toEqual([
-      { position: 1, type: "UserMessageEvent", from: null, takenBy: ["x1"] },
-      { position: 3, type: "ContextualizeRequest", from: "x1", takenBy: ["x2"] },
-      { position: 6, type: "LLMEvent", from: "x2", takenBy: [] },
-      { position: 7, type: "LLMStopEvent", from: "x2", takenBy: [] },
+      { position: 2, type: "UserMessageEvent", from: null, takenBy: ["x1"] },
+      { position: 4, type: "ContextualizeRequest", from: "x1", takenBy: ["x2"] },
+      { position: 8, type: "LLMStopEvent", from: "x2", takenBy: [] },
     ]);
     expect(model.events[0]?.data).toEqual({ locale: "en" });
   });
 
-  it("tells which step waited for a model", () => {
-    expect(model.executions.map((one) => one.model)).toEqual([false, true]);
+  it("tells when a step waited for a model", () => {
+    expect(model.executions.map((one) => one.waits.map(({ from, to }) => to - from))).toEqual([[], [50]]);
   });
 
   it("ends as its last entry says", () => {
-    expect(model).toMatchObject({ status: "completed", seconds: 0.9, untaken: [6] });
+    expect(model).toMatchObject({ status: "completed", seconds: 0.9, untaken: [8] });
   });
 
   it("is read once from the same entries", () => {
@@ -46,7 +45,7 @@ describe("what a run did", () => {
 
 describe("a run that works", () => {
   it("has an execution that did not end", () => {
-    const model = runModel(ENTRIES.slice(0, 5));
+    const model = runModel(ENTRIES.slice(0, 6));
     expect(model.executions.at(-1)).toMatchObject({ step: "Conversation.gate", status: "working", end: null });
     expect(model.ended).toBeNull();
   });
@@ -55,7 +54,7 @@ describe("a run that works", () => {
 describe("a step that failed", () => {
   const error = { code: "model_unreachable", message: "No answer." };
   const failed = (retry_at: string | null) =>
-    upTo(5, { type: "execution_failed", data: { execution: "x2", error, retry_at } });
+    upTo(6, { type: "execution_failed", data: { execution: "x2", error, retry_at } });
 
   it("has its error", () => {
     const execution = runModel(failed(null)).executions.at(-1);
@@ -69,7 +68,7 @@ describe("a step that failed", () => {
 
 describe("a step that still worked when the run ended", () => {
   it("was not needed", () => {
-    const entries = upTo(5, { type: "run_ended", data: { status: "stopped" } });
+    const entries = upTo(6, { type: "run_ended", data: { status: "stopped" } });
     expect(runModel(entries).executions.at(-1)).toMatchObject({ status: "dropped" });
   });
 });

@@ -1,5 +1,5 @@
 import type { Envelope, Failure, ServerText, Usage } from "../api/types";
-import { failure, number, record, text, usage } from "./read";
+import { failure, number, text, usage } from "./read";
 
 /** One execution of a step. */
 export interface Execution {
@@ -19,8 +19,8 @@ export interface Execution {
   outputs: number[];
   error: Failure | null;
   retryAt: string | null;
-  /** It waited for a model: one of its outputs is a model's response. */
-  model: boolean;
+  /** When it waited for a model. */
+  waits: { from: number; to: number }[];
 }
 
 /** A fact of the run: the start, and what steps published. */
@@ -55,13 +55,16 @@ export interface RunModel {
 
 /** Entries that are not events but tell what the driver did. */
 const CONTROL = new Set([
+  "run_opened",
   "execution_due",
+  "execution_started",
   "execution_finished",
   "execution_failed",
   "precondition_answered",
   "ownership_taken",
   "stop_requested",
   "stop_reached",
+  "model_called",
   "run_ended",
 ]);
 
@@ -105,6 +108,7 @@ class Reader {
   take(entry: Envelope): void {
     if (entry.type === "run_opened") this.open(entry);
     else if (entry.type === "execution_due") this.due(entry);
+    else if (entry.type === "model_called") this.modelCalled(entry);
     else if (entry.type === "execution_finished") this.finished(entry);
     else if (entry.type === "execution_failed") this.failed(entry);
     else if (entry.type === "run_ended") this.end(entry);
@@ -114,29 +118,22 @@ class Reader {
   finish(): RunModel {
     for (const execution of this.executions.values()) {
       for (const position of execution.inputs) this.events.get(position)?.takenBy.push(execution.id);
-      execution.model = execution.outputs.some((position) => isModelResponse(this.events.get(position)?.type));
     }
     return { ...this.model, executions: [...this.executions.values()], events: [...this.events.values()] };
   }
 
-  private open({ position, time, data, label, icon }: Envelope): void {
+  private open({ time, data }: Envelope): void {
     this.model.opened = Date.parse(time);
     this.model.blueprint = text(data, "blueprint");
     this.model.profileName = text(data, "profile_name") ?? text(data, "profile");
     this.model.profileVersion = number(data, "profile_version");
-    const start = record(data.start) ?? {};
-    const fields = Object.fromEntries(Object.entries(start).filter(([name]) => name !== "type" && name !== "family"));
-    this.events.set(position, {
-      position,
-      type: text(start, "type") ?? "StartEvent",
-      label: label ?? null,
-      icon: icon ?? null,
-      time,
-      display: false,
-      data: fields,
-      from: null,
-      takenBy: [],
-    });
+  }
+
+  /** It is written when the model has answered, and tells how long that took. */
+  private modelCalled({ time, data }: Envelope): void {
+    const to = Date.parse(time);
+    const from = to - (number(data, "duration_seconds") ?? 0) * 1000;
+    this.executions.get(text(data, "execution") ?? "")?.waits.push({ from, to });
   }
 
   private due({ position, time, data }: Envelope): void {
@@ -159,7 +156,7 @@ class Reader {
       outputs: [],
       error: null,
       retryAt: null,
-      model: false,
+      waits: [],
     });
   }
 
@@ -217,10 +214,6 @@ class Reader {
       if (execution.status === "working") Object.assign(execution, { status: "dropped", end: this.model.ended });
     }
   }
-}
-
-function isModelResponse(type: string | undefined): boolean {
-  return type !== undefined && /^llm_?event$/i.test(type);
 }
 
 /** Positions, whether given flat or in groups, one for each parameter of the step. */

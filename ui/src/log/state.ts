@@ -65,8 +65,6 @@ export interface LiveResponse {
 export interface Live {
   n: number;
   responses: Readonly<Record<string, LiveResponse>>;
-  /** A frame was lost: a reconnect brings the whole text in a snapshot. */
-  gap: boolean;
   display: Readonly<Record<string, unknown>> | null;
 }
 
@@ -83,7 +81,7 @@ export interface ViewState {
   journals: Readonly<Record<string, Journal>>;
 }
 
-export const NO_LIVE: Live = { n: 0, responses: {}, gap: false, display: null };
+export const NO_LIVE: Live = { n: 0, responses: {}, display: null };
 export const NO_JOURNAL: Journal = { entries: [], live: NO_LIVE, answered: false };
 export const EMPTY_VIEW: ViewState = { threads: {}, journals: {} };
 

@@ -6,7 +6,8 @@ import { Icon } from "../parts/Icon";
 import type { IconName } from "../parts/Sprite";
 import { useTexts } from "../parts/useTexts";
 import { layOut, type Layout } from "./layout";
-import type { Node } from "./node";
+import { lineName, type Node } from "./node";
+import { useInView } from "./useInView";
 import { statusOf } from "./lanes";
 
 interface GraphProps {
@@ -30,10 +31,11 @@ export const STATUS_ICONS: Record<Status, IconName> = {
 export function Graph({ graph, model, now, selected, onSelect }: GraphProps) {
   const { t } = useTexts();
   const layout = useMemo(() => layOut(graph), [graph]);
-  const [zoom, setZoom] = useState<number | null>(null);
-  const at = zoom ?? 1;
+  const [zoom, setZoom] = useState<number | "whole">(1);
+  const at = zoom === "whole" ? 1 : zoom;
   const step = (by: number) => setZoom(ZOOMS[Math.min(ZOOMS.length - 1, Math.max(0, ZOOMS.indexOf(at) + by))] ?? 1);
   const steps = useMemo(() => byStep(model.executions), [model]);
+  const reached = useMemo(() => new Set(model.events.map((event) => shortName(event.type))), [model]);
   return (
     <section className="pane at-graph" aria-label={t("run.graph")}>
       <header>
@@ -42,22 +44,26 @@ export function Graph({ graph, model, now, selected, onSelect }: GraphProps) {
         <div className="zoom">
           <ZoomButton icon="minus" label={t("run.smaller")} onClick={() => step(-1)} />
           <ZoomButton icon="plus" label={t("run.larger")} onClick={() => step(1)} />
-          <ZoomButton icon="fit" label={t("run.fit")} onClick={() => setZoom(null)} />
+          <ZoomButton icon="fit" label={t("run.fit")} onClick={() => setZoom("whole")} />
         </div>
       </header>
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrolling area is reached by keyboard */}
       <div className="canvas" tabIndex={0} role="group" aria-label={t("run.canvas")}>
         <Drawing layout={layout} zoom={zoom} label={t("run.graphLabel")}>
-          {layout.nodes.map((node) => (
-            <NodeView
-              key={node.id}
-              node={node}
-              executions={steps.get(node.id) ?? []}
-              now={now}
-              selected={selected}
-              onSelect={onSelect}
-            />
-          ))}
+          {layout.nodes.map((node) =>
+            node.kind === "step" ? (
+              <StepView
+                key={node.id}
+                node={node}
+                executions={steps.get(node.id) ?? []}
+                now={now}
+                selected={selected}
+                onSelect={onSelect}
+              />
+            ) : (
+              <EndView key={node.id} node={node} reached={node.kind === "start" || reached.has(node.name)} />
+            ),
+          )}
           <Lines layout={layout} model={model} />
         </Drawing>
       </div>
@@ -99,17 +105,15 @@ function ZoomButton({ icon, label, onClick }: { icon: IconName; label: string; o
 
 interface DrawingProps {
   layout: Layout;
-  zoom: number | null;
+  zoom: number | "whole";
   label: string;
   children: React.ReactNode;
 }
 
-/** Without a zoom of the reader's own it fits the pane, but never smaller than can be read. */
+/** As drawn, until the reader wants it larger, smaller, or whole. */
 function Drawing({ layout: { width, height }, zoom, label, children }: DrawingProps) {
-  const style =
-    zoom === null
-      ? { width: "100%", maxWidth: width, minWidth: width * 0.82, aspectRatio: `${width} / ${height}` }
-      : { width: width * zoom, height: height * zoom };
+  const whole = { width: "100%", maxWidth: width, aspectRatio: `${width} / ${height}` };
+  const style = zoom === "whole" ? whole : { width: width * zoom, height: height * zoom };
   return (
     <svg className="graph" style={style} viewBox={`0 0 ${width} ${height}`} role="group" aria-label={label}>
       <defs>
@@ -142,10 +146,10 @@ function Lines({ layout, model }: { layout: Layout; model: RunModel }) {
         ))}
       </g>
       <g className="events" aria-hidden="true">
-        {lines.map(({ id, label, event, todo }) =>
+        {lines.map(({ id, source, label, event, todo }) =>
           label === null ? null : (
             <text key={id} className={todo ? "todo" : ""} x={label.x} y={label.y} textAnchor={label.anchor}>
-              {shortName(event)}
+              {kinds.get(source) === "start" ? shortName(event) : lineName(event)}
             </text>
           ),
         )}
@@ -162,16 +166,27 @@ interface NodeProps {
   onSelect: (execution: string) => void;
 }
 
-function NodeView({ node, executions, now, selected, onSelect }: NodeProps) {
-  const { t, locale } = useTexts();
-  if (node.kind !== "step") {
-    const middle = node.w / 2;
-    return (
-      <g className="edges" aria-hidden="true">
-        <circle className="end" cx={node.x + middle} cy={node.y + middle} r="3.5" />
+/** Where the run begins, and where it may end. */
+function EndView({ node, reached }: { node: Node; reached: boolean }) {
+  const look = reached ? "" : " todo";
+  return (
+    <g aria-hidden="true">
+      <g className="edges">
+        <circle className={`end${look}`} cx={node.x + 4} cy={node.y + 4} r="3.5" />
       </g>
-    );
-  }
+      {node.kind === "stop" && (
+        <g className="events">
+          <text className={look.trim()} x={node.x + 14} y={node.y + 8}>
+            {node.name}
+          </text>
+        </g>
+      )}
+    </g>
+  );
+}
+
+function StepView({ node, executions, now, selected, onSelect }: NodeProps) {
+  const { t, locale } = useTexts();
   const status: Status = executions.length === 0 ? "todo" : statusOf(executions);
   const chosen = executions.some((one) => one.id === selected);
   const seconds = executions.reduce((sum, one) => sum + Math.max(0, (one.end ?? now) - one.due) / 1000, 0);
@@ -191,8 +206,10 @@ function NodeView({ node, executions, now, selected, onSelect }: NodeProps) {
     select();
   };
   const look = { working: "live", done: "done", failed: "failed", dropped: "dropped", todo: "todo" }[status];
+  const group = useInView<SVGGElement>(chosen);
   return (
     <g
+      ref={group}
       className={`node ${look}${chosen ? " sel" : ""}`}
       tabIndex={0}
       role="button"

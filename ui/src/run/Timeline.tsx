@@ -7,6 +7,7 @@ import { Skeleton } from "../parts/Skeleton";
 import { useTexts } from "../parts/useTexts";
 import type { Selection } from "./chain";
 import { STATUS_ICONS } from "./Graph";
+import { useInView } from "./useInView";
 import { timelineOf, type Bar, type Lane } from "./lanes";
 
 interface TimelineProps {
@@ -105,8 +106,10 @@ function LaneView({ lane, current, selection, onExecution }: LaneProps) {
   const state = t(lane.status === "failed" ? "run.failedWord" : `run.${lane.status}`);
   const last = lane.bars.at(-1);
   const end = last === undefined ? 0 : last.left + last.width;
+  const line = useInView<HTMLDivElement>(current);
   return (
     <div
+      ref={line}
       className="lane"
       role="row"
       tabIndex={0}
@@ -139,8 +142,18 @@ function LaneView({ lane, current, selection, onExecution }: LaneProps) {
   );
 }
 
-function BarView({ bar: { execution, left, width } }: { bar: Bar }) {
-  const kind = execution.status === "failed" ? "failed" : execution.model ? "model" : "work";
+function BarView({ bar: { execution, left, width, waits } }: { bar: Bar }) {
+  const failed = execution.status === "failed";
+  return (
+    <>
+      <Span kind={failed ? "failed" : "work"} left={left} width={width} />
+      {!failed && waits.map((wait) => <Span key={wait.left} kind="model" left={wait.left} width={wait.width} />)}
+    </>
+  );
+}
+
+/** Filled where it worked, hatched where it waited or failed. */
+function Span({ kind, left, width }: { kind: "work" | "model" | "failed"; left: number; width: number }) {
   return (
     <span className={`span ${kind}`} style={{ left: `${left}%`, width: `${width}%` }}>
       {kind !== "work" && (

@@ -8,47 +8,53 @@ const model = runModel(journalOf("r1"));
 
 describe("the causal chain", () => {
   it("leads from an event to what its step took, and to what came of it", () => {
-    expect(causesOf(model, 3)).toEqual([1]);
-    expect(effectsOf(model, 3)).toEqual([6, 7]);
-    expect(causesOf(model, 1)).toEqual([]);
-    expect(effectsOf(model, 7)).toEqual([]);
+    expect(causesOf(model, 4)).toEqual([2]);
+    expect(effectsOf(model, 4)).toEqual([8]);
+    expect(causesOf(model, 2)).toEqual([]);
+    expect(effectsOf(model, 8)).toEqual([]);
   });
 
   it("is walked by keys, and stays where it ends", () => {
     const begin = move(model, NOTHING_SELECTED, "effect");
-    expect(begin).toEqual({ execution: null, position: 1 });
+    expect(begin).toEqual({ execution: null, position: 2 });
     const request = move(model, begin, "effect");
-    expect(request).toEqual({ execution: "x1", position: 3 });
+    expect(request).toEqual({ execution: "x1", position: 4 });
     expect(move(model, request, "cause")).toEqual(begin);
-    expect(move(model, selectEvent(model, 7), "effect")).toEqual({ execution: "x2", position: 7 });
-    expect(move(model, request, "after").position).toBe(6);
-    expect(move(model, request, "before").position).toBe(1);
+    expect(move(model, selectEvent(model, 8), "effect")).toEqual({ execution: "x2", position: 8 });
+    expect(move(model, request, "after").position).toBe(8);
+    expect(move(model, request, "before").position).toBe(2);
   });
 
   it("shows a step by the last it published, and one that works by what it took", () => {
-    expect(selectExecution(model, "x2").position).toBe(7);
-    const working = runModel(journalOf("r1").slice(0, 5));
-    expect(selectExecution(working, "x2").position).toBe(3);
+    expect(selectExecution(model, "x2").position).toBe(8);
+    const working = runModel(journalOf("r1").slice(0, 6));
+    expect(selectExecution(working, "x2").position).toBe(4);
   });
 });
 
 describe("the timeline", () => {
   it("has one lane for each step, with bars in the run's time and ticks for events", () => {
     const { lanes, seconds } = timelineOf(model, 0, false);
-    expect(seconds).toBeCloseTo(0.8);
+    expect(seconds).toBeCloseTo(0.9);
     expect(lanes.map((lane) => [lane.step, lane.called, lane.ticks.map((tick) => tick.position)])).toEqual([
-      ["begin", false, [3]],
-      ["Conversation.gate", true, [6, 7]],
+      ["begin", false, [4]],
+      ["Conversation.gate", true, [8]],
     ]);
-    expect(lanes[0]?.bars[0]?.left).toBeCloseTo(12.5);
-    expect(lanes[0]?.bars[0]?.width).toBeCloseTo(25);
+    expect(lanes[0]?.bars[0]?.left).toBeCloseTo(22.2, 1);
+    expect(lanes[0]?.bars[0]?.width).toBeCloseTo(22.2, 1);
+  });
+
+  it("hatches where a step waited for a model", () => {
+    const [wait] = timelineOf(model, 0, false).lanes[1]?.bars[0]?.waits ?? [];
+    expect(wait?.left).toBeCloseTo(61.1, 1);
+    expect(wait?.width).toBeCloseTo(5.6, 1);
   });
 
   it("grows to the right while the run works", () => {
-    const working = runModel(journalOf("r1").slice(0, 5));
+    const working = runModel(journalOf("r1").slice(0, 6));
     const start = working.opened ?? 0;
     expect(timelineOf(working, start + 4000, false).seconds).toBe(4);
-    expect(timelineOf(working, start + 8000, false).lanes[1]?.bars[0]?.width).toBeCloseTo(95);
+    expect(timelineOf(working, start + 8000, false).lanes[1]?.bars[0]?.width).toBeCloseTo(93.75);
   });
 
   it("marks at most seven places of its time", () => {

@@ -4,6 +4,8 @@ export interface Bar {
   execution: Execution;
   left: number;
   width: number;
+  /** The parts of it, in percent of the run's time, in which it waited for a model. */
+  waits: { left: number; width: number }[];
 }
 
 export interface Lane {
@@ -41,7 +43,11 @@ function laneOf(model: RunModel, executions: Execution[], share: (time: number) 
   const outputs = new Set(executions.flatMap((one) => one.outputs));
   const bars = executions.map((execution) => {
     const left = share(execution.due);
-    return { execution, left, width: Math.max(share(execution.end ?? now) - left, 0.3) };
+    const waits = execution.waits.map(({ from, to }) => {
+      const begin = Math.max(share(from), left);
+      return { left: begin, width: Math.max(share(to) - begin, 0.3) };
+    });
+    return { execution, left, width: Math.max(share(execution.end ?? now) - left, 0.3), waits };
   });
   return {
     step: executions[0]?.step ?? "",

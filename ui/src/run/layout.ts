@@ -1,6 +1,6 @@
 import type { RunGraph } from "../api/types";
 import { layersOf } from "./layers";
-import { CHARACTER, leaveX, type Node } from "./node";
+import { CHARACTER, leaveX, lineName, LOWER_STEP, type Node } from "./node";
 import { routeEdges, type Edge } from "./routing";
 
 export interface Layout {
@@ -13,7 +13,8 @@ export interface Layout {
 const UPPER_HEIGHT = 52;
 const LOWER_HEIGHT = 48;
 const UPPER_STEP = 76;
-const LOWER_STEP = 60;
+/** Starts and stops are points, which stand close. */
+const END_STEP = 18;
 const LEFT = 8;
 const TOP = 30;
 
@@ -23,7 +24,8 @@ export function layOut(graph: RunGraph): Layout {
   const nodes = graph.nodes.map((node, index) => makeNode(node, layers[index] ?? 0));
   giveRows(nodes);
   placeColumns(nodes, graph);
-  const upperRows = 1 + Math.max(0, ...nodes.filter((node) => !node.lower).map((node) => node.row));
+  const upper = nodes.filter((node) => !node.lower && node.kind === "step");
+  const upperRows = 1 + Math.max(0, ...upper.map((node) => node.row));
   const edges = routeEdges(nodes, graph, (above, channel) => placeRows(nodes, upperRows, above, channel));
   const width = Math.max(...nodes.map((node) => node.x + node.w), ...edges.map((edge) => edge.right)) + LEFT;
   const height = Math.max(...nodes.map((node) => node.y + node.h)) + 24;
@@ -45,7 +47,8 @@ function makeNode(node: RunGraph["nodes"][number], layer: number): Node {
     row: 0,
     x: 0,
     y: 0,
-    w: end ? 8 : Math.max(least, Math.ceil(name.length * 7.3) + 46),
+    // A stop has its name beside it; the start's stands above.
+    w: end ? (node.kind === "stop" ? 16 + name.length * CHARACTER : 8) : Math.max(least, Math.ceil(name.length * 7.3) + 46),
     h: lower ? LOWER_HEIGHT : end ? 8 : UPPER_HEIGHT,
   };
 }
@@ -54,7 +57,7 @@ function makeNode(node: RunGraph["nodes"][number], layer: number): Node {
 function giveRows(nodes: Node[]): void {
   const used = new Map<string, number>();
   for (const node of nodes) {
-    const key = `${node.layer}.${String(node.lower)}`;
+    const key = `${node.layer}.${String(node.lower)}.${String(node.kind === "step")}`;
     node.row = used.get(key) ?? 0;
     used.set(key, node.row + 1);
   }
@@ -80,20 +83,22 @@ function placeColumns(nodes: Node[], graph: RunGraph): void {
 }
 
 function sameRow(a: Node, b: Node): boolean {
-  return a.lower === b.lower && a.row === b.row;
+  return a.lower === b.lower && (a.row === b.row || a.kind !== "step" || b.kind !== "step");
 }
 
 function leastAfter(source: Node, target: Node, event: string): number {
   if (!source.lower && target.lower) return leaveX(source) + 16;
-  if (source.lower && !target.lower) return source.x + source.w + 14 - (target.kind === "step" ? 32 : 4);
-  if (source.kind === "start" || target.kind === "stop") return source.x + source.w + 20;
-  return source.x + source.w + (sameRow(source, target) ? Math.max(40, event.length * CHARACTER + 28) : 40);
+  if (target.kind === "stop") return source.x + source.w + 52;
+  if (source.lower && !target.lower) return source.x + source.w + 14 - 32;
+  if (source.kind === "start") return source.x + source.w + 20;
+  return source.x + source.w + (sameRow(source, target) ? Math.max(40, lineName(event).length * CHARACTER + 28) : 40);
 }
 
 function placeRows(nodes: Node[], upperRows: number, above: number, channel: number): void {
   const lowerTop = TOP + above + (upperRows - 1) * UPPER_STEP + UPPER_HEIGHT + channel;
   for (const node of nodes) {
     if (node.lower) node.y = lowerTop + node.row * LOWER_STEP;
-    else node.y = TOP + above + node.row * UPPER_STEP + (node.kind === "step" ? 0 : UPPER_HEIGHT / 2 - 4);
+    else if (node.kind === "step") node.y = TOP + above + node.row * UPPER_STEP;
+    else node.y = TOP + above + UPPER_HEIGHT / 2 - 4 + node.row * END_STEP;
   }
 }

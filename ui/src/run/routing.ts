@@ -1,5 +1,5 @@
 import type { RunGraph } from "../api/types";
-import { CHARACTER, enterX, leaveX, type Node } from "./node";
+import { CHARACTER, enterX, leaveX, lineName, LOWER_STEP, stopX, type Node } from "./node";
 
 export interface Edge {
   id: string;
@@ -29,6 +29,8 @@ interface Plan {
 const TRACK = 12;
 const LINE = 14;
 const ROUND = 8;
+/** From a stop's upper edge to the lower edge of the steps beside it. */
+const UPPER_BOTTOM = 30;
 
 /**
  * Upright and level lines with round corners; a line that passes other steps runs on a track of its own.
@@ -64,6 +66,7 @@ function wayOf(source: Node, target: Node, nodes: Node[]): Way {
   if (!source.lower && target.lower) return "down";
   if (source.lower && !target.lower) return "up";
   const clear = target.layer > source.layer && !nodes.some((node) => between(node, source, target));
+  if (!source.lower && target.kind === "stop") return clear ? (target.row === source.row ? "straight" : "side") : "top";
   if (!source.lower) return clear && source.row === target.row ? "straight" : "top";
   if (!clear) return "around";
   return source.row === target.row ? "straight" : "side";
@@ -78,6 +81,7 @@ function between(node: Node, source: Node, target: Node): boolean {
 /** The line cannot go to its target by one upright: it needs a level stretch between the rows. */
 function passes({ way, source, target }: Plan, nodes: Node[]): boolean {
   if (way === "around") return true;
+  if (way === "up" && target.kind === "stop") return Math.abs(stopX(target) - (source.x + source.w + 14)) > 40;
   if (way === "up") return Math.abs(enterX(target) - (source.x + source.w + 14)) > 20;
   const blocked = nodes.some(
     (node) => node.lower && node.row <= target.row && node.x + node.w > leaveX(source) && node.x < target.x - 16,
@@ -100,7 +104,10 @@ function giveTracks(plans: Plan[]): number {
 /** Names beside one line stand one below the other, each once. Returns the most that meet at one place. */
 function giveSlots(plans: Plan[], ways: readonly Way[], place: (plan: Plan) => string): number {
   const names = new Map<string, string[]>();
-  const named = plans.filter((one) => ways.includes(one.way)).sort((a, b) => ways.indexOf(a.way) - ways.indexOf(b.way));
+  const ours = plans.filter((one) => ways.includes(one.way));
+  // A stop has its name itself.
+  for (const plan of ours) if (plan.target.kind === "stop") plan.slot = -1;
+  const named = ours.filter((one) => one.slot >= 0).sort((a, b) => ways.indexOf(a.way) - ways.indexOf(b.way));
   for (const plan of named) {
     const known = names.get(place(plan)) ?? [];
     plan.slot = known.includes(plan.event) ? -1 : known.length;
@@ -113,7 +120,7 @@ function draw(plan: Plan, below: number): Edge {
   const { source, target, id, event } = plan;
   const points = pointsOf(plan, below);
   const label = plan.slot < 0 ? null : labelOf(plan, points);
-  const labelRight = label?.anchor === "start" ? label.x + event.length * CHARACTER : 0;
+  const labelRight = label?.anchor === "start" ? label.x + lineName(event).length * CHARACTER : 0;
   const right = Math.max(labelRight, ...points.map(([x]) => x));
   return { id, source: source.id, target: target.id, event, path: rounded(points), label, right };
 }
@@ -125,6 +132,7 @@ function pointsOf(plan: Plan, below: number): Point[] {
   const side = source.x + source.w + 14;
   const bottom = (node: Node) => node.y + node.h;
   const channelTop = (node: Node) => bottom(node) + below + track * TRACK;
+  if (target.kind === "stop" && way !== "straight") return pointsToStop(plan, below);
   switch (way) {
     case "straight":
       return [[source.x + source.w, middle], [target.x - 1, into]];
@@ -154,17 +162,32 @@ function pointsOf(plan: Plan, below: number): Point[] {
   }
 }
 
+/** A line to a stop turns towards it before it, whichever way it came. */
+function pointsToStop({ source, target, way, track }: Plan, below: number): Point[] {
+  const middle = source.y + source.h / 2;
+  const into = target.y + target.h / 2;
+  const right = source.x + source.w;
+  const x = stopX(target);
+  const end: Point[] = [[x, into], [target.x - 1, into]];
+  if (way === "top") {
+    const y = source.y - 8 - track * (TRACK + 6);
+    return [[leaveX(source), source.y], [leaveX(source), y], [x, y], ...end];
+  }
+  if (track < 0) return [[right, middle], [x, middle], ...end];
+  const y = target.y + UPPER_BOTTOM - target.row * 18 + below + track * TRACK;
+  return [[right, middle], [right + 14, middle], [right + 14, y], [x, y], ...end];
+}
+
 function labelOf({ way, slot, source, target }: Plan, points: Point[]): Edge["label"] {
   const bottom = source.y + source.h;
   const first = points[0] ?? [0, 0];
   const last = points.at(-1) ?? [0, 0];
   if (source.kind === "start") return { x: first[0] - 4, y: source.y - 34, anchor: "start" };
-  if (target.kind === "stop" && way !== "up") return { x: last[0] + 6, y: target.y - 34 - slot * LINE, anchor: "end" };
   switch (way) {
     case "down":
       return { x: leaveX(source) + 8, y: bottom + 24 + slot * LINE, anchor: "start" };
     case "up": {
-      const room = source.y - 22 - slot * LINE;
+      const room = source.y - source.row * LOWER_STEP - 22 - slot * LINE;
       return { x: (points.length > 3 ? source.x + source.w + 14 : enterX(target)) - 8, y: room, anchor: "end" };
     }
     case "top":

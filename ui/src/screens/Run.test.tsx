@@ -7,18 +7,18 @@ import { FakeServer, json, problem } from "../testing/server";
 
 const GRAPH: RunGraph = {
   nodes: [
-    { id: "start", step: "UserMessageEvent", label: null, icon: null, group: null, kind: "start" },
+    { id: "start:UserMessageEvent", step: "UserMessageEvent", label: null, icon: null, group: null, kind: "start" },
     { id: "begin", step: "begin", label: null, icon: null, group: null, kind: "step" },
-    { id: "Conversation.gate", step: "Conversation.gate", label: null, icon: null, group: "Conversation", kind: "step" },
+    { id: "Conversation.gate", step: "gate", label: null, icon: null, group: "Conversation", kind: "step" },
     { id: "answer", step: "answer", label: null, icon: null, group: null, kind: "step" },
-    { id: "stop", step: "LLMStopEvent", label: null, icon: null, group: null, kind: "stop" },
+    { id: "stop:LLMStopEvent", step: "LLMStopEvent", label: null, icon: null, group: null, kind: "stop" },
   ],
   groups: [{ id: "Conversation", label: "Conversation" }],
   edges: [
-    { source: "start", target: "begin", event: "UserMessageEvent" },
+    { source: "start:UserMessageEvent", target: "begin", event: "UserMessageEvent" },
     { source: "begin", target: "Conversation.gate", event: "ContextualizeRequest" },
     { source: "Conversation.gate", target: "answer", event: "Contextualized" },
-    { source: "answer", target: "stop", event: "LLMStopEvent" },
+    { source: "answer", target: "stop:LLMStopEvent", event: "LLMStopEvent" },
   ],
 };
 
@@ -122,7 +122,7 @@ describe("the inspector", () => {
     await openRun();
     fireEvent.click(step(/^begin/));
     tab("Cause & effect");
-    fireEvent.click(within(pane("Inspector")).getByRole("button", { name: "No. 1 UserMessageEvent" }));
+    fireEvent.click(within(pane("Inspector")).getByRole("button", { name: "No. 2 UserMessageEvent" }));
     expect(within(pane("Inspector")).getByText("This is how the run began.")).toBeInTheDocument();
   });
 
@@ -130,7 +130,7 @@ describe("the inspector", () => {
     await openRun();
     fireEvent.click(step(/^begin/));
     tab("State");
-    expect(pane("Inspector")).toHaveTextContent("When No. 3 was written");
+    expect(pane("Inspector")).toHaveTextContent("When No. 4 was written");
     expect(pane("Inspector")).toHaveTextContent(/Works\s*begin/);
   });
 
@@ -142,8 +142,8 @@ describe("the inspector", () => {
 
   it("shows why a step failed", async () => {
     const error = { code: "model_unreachable", message: "The model did not answer.", what_to_do: "Check the URL." };
-    const failed = { ...journalOf("r1")[5], type: "execution_failed", data: { execution: "x2", error, retry_at: null } };
-    journal = [...journal.slice(0, 5), failed as (typeof journal)[number]];
+    const failed = { ...journalOf("r1")[6], type: "execution_failed", data: { execution: "x2", error, retry_at: null } };
+    journal = [...journal.slice(0, 6), failed as (typeof journal)[number]];
     await openRun();
     fireEvent.click(row(/Conversation\.gate.*failed/));
     expect(pane("Inspector")).toHaveTextContent("The model did not answer. Check the URL. model_unreachable");
@@ -157,11 +157,11 @@ describe("a run that works", () => {
 
   it("is watched in the one stream, and grows as its entries come", async () => {
     const whole = journal;
-    journal = whole.slice(0, 5);
+    journal = whole.slice(0, 6);
     await openRun();
     expect(server.current.url.searchParams.get("runs")).toBe("r1");
     expect(row(/Conversation\.gate.*working/)).toBeInTheDocument();
-    for (const entry of whole.slice(5)) server.current.text(`event: entry\ndata: ${JSON.stringify(entry)}\n\n`);
+    for (const entry of whole.slice(6)) server.current.text(`event: entry\ndata: ${JSON.stringify(entry)}\n\n`);
     await settle();
     expect(row(/Conversation\.gate.*done/)).toBeInTheDocument();
     expect(screen.getByRole("status")).toHaveTextContent("Done");
@@ -173,13 +173,13 @@ describe("a run that works", () => {
     journal = whole.slice(0, 2);
     await openRun();
     journal = whole;
-    server.current.text(`event: entry\ndata: ${JSON.stringify(whole[8])}\n\n`);
+    server.current.text(`event: entry\ndata: ${JSON.stringify(whole[9])}\n\n`);
     await settle();
     expect(row(/Conversation\.gate.*done/)).toBeInTheDocument();
   });
 
   it("can be stopped, and says so when it cannot", async () => {
-    journal = journal.slice(0, 5);
+    journal = journal.slice(0, 6);
     server.on("POST /api/runs/r1/stop", () => problem(500, "internal", "The queue is closed."));
     await openRun();
     fireEvent.click(screen.getByRole("button", { name: "Stop" }));

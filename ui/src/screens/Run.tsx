@@ -152,7 +152,7 @@ function Bar({ id, record, model, title, over }: BarProps) {
   const [stopping, setStopping] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const status = model.status ?? (over ? record.status : "working");
-  const known = status === "waiting" ? "working" : status;
+  const known = status === "waiting" || status === "running" ? "working" : status;
   const [icon, look] = STATES[known] ?? ["work", "working"];
   const stop = () => {
     setStopping(true);

@@ -6,7 +6,7 @@ import { Refused } from "../client/http";
 import type { StreamEvent } from "../client/sse";
 import { reduce, reduceAll, type Arrival } from "../log/reduce";
 import { isWhole } from "../log/run";
-import { EMPTY_VIEW, NO_JOURNAL, type Journal, type ViewState } from "../log/state";
+import { EMPTY_VIEW, type ViewState } from "../log/state";
 import { addRows, NO_SUMMARIES, touch, type Summaries } from "../log/summaries";
 import { workingRun } from "../log/tree";
 
@@ -44,6 +44,16 @@ export const useView = create<ViewStore>()(() => ({
 
 const { getState: get, setState: set } = useView;
 
+const FRAMES = new Set<string>([
+  "snapshot",
+  "part_started",
+  "text_delta",
+  "thinking_delta",
+  "tool_args_delta",
+  "part_ended",
+  "display",
+]);
+
 /** The tab's one stream and what it watches. */
 class Watch {
   private workspace: string | null = null;
@@ -54,7 +64,6 @@ class Watch {
   private watched = new Set<string>();
   private frames: Arrival[] = [];
   private flushing = false;
-  private readonly patched = new Map<string, number>();
 
   start(workspace: string): void {
     if (this.workspace === workspace) return;
@@ -70,7 +79,6 @@ class Watch {
     this.threads = [];
     this.run = null;
     this.frames = [];
-    this.patched.clear();
   }
 
   /** The thread's log is known up to `head`: what follows comes by the stream. */
@@ -165,8 +173,9 @@ class Watch {
     this.queue({ kind: "entries", run: envelope.run, entries: [envelope] });
   }
 
+  /** `frames_lost` and what else a newer server tells in passing is followed by a snapshot, which is enough. */
   private live(frame: LiveFrame | LiveSnapshot): void {
-    this.queue({ kind: "live", frame });
+    if (FRAMES.has(frame.type)) this.queue({ kind: "live", frame });
   }
 
   /** Frames of one picture are drawn together. */
@@ -185,16 +194,11 @@ class Watch {
     const { view } = get();
     const next = reduceAll(view, frames);
     set({ view: next });
-    for (const run of new Set(frames.map(runOf))) this.mend(run, next.journals[run] ?? NO_JOURNAL);
-  }
-
-  /** A lost frame leaves a hole in a text: one reconnect, for the snapshot that has it whole. */
-  private mend(run: string, { live, entries }: Journal): void {
-    if (entries.length > 0 && !isWhole(entries)) void loadJournal(run);
-    if (!live.gap) return;
-    const times = this.patched.get(run) ?? 0;
-    this.patched.set(run, times + 1);
-    if (times < 2) this.restart();
+    // An entry that leaves a hole says that others were missed.
+    for (const run of new Set(frames.map(runOf))) {
+      const entries = next.journals[run]?.entries ?? [];
+      if (entries.length > 0 && !isWhole(entries)) void loadJournal(run);
+    }
   }
 
   /** The position is gone: read the state anew, and follow from there. */

@@ -54,19 +54,15 @@ export function journalOf(run: string, thread = "t1"): Envelope[] {
     const time = new Date(Date.UTC(2026, 0, 5, 9, 1, 0, position * 100)).toISOString();
     entries.push({ position, id: `${run}.${position}`, type, time, thread, run, cause, data });
   };
-  add("run_opened", {
-    blueprint: "LLMWrappingAgent",
-    profile_name: "Assistant",
-    profile_version: 3,
-    start: { type: "UserMessageEvent", family: "control", locale: "en" },
-  });
-  add("execution_due", { execution: "x1", step: "begin", label: null, attempt: 1, binding: [[1]] });
+  add("run_opened", { blueprint: "LLMWrappingAgent", profile_name: "Assistant", profile_version: 3 });
+  add("UserMessageEvent", { locale: "en" });
+  add("execution_due", { execution: "x1", step: "begin", label: null, attempt: 1, binding: [[2]] });
   add("ContextualizeRequest", { history: "c1" }, "x1");
-  add("execution_finished", { execution: "x1", attempt: 1, outputs: [3] });
-  add("execution_due", { execution: "x2", step: "Conversation.gate", label: "Looking", attempt: 1, binding: [[3]] });
-  add("LLMEvent", { model: "demo" }, "x2");
+  add("execution_finished", { execution: "x1", attempt: 1, outputs: [4] }, "x1");
+  add("execution_due", { execution: "x2", step: "Conversation.gate", label: "Looking", attempt: 1, binding: [[4]] });
+  add("model_called", { execution: "x2", model: "demo", duration_seconds: 0.05 }, "x2");
   add("LLMStopEvent", { answer: "yes" }, "x2");
-  add("execution_finished", { execution: "x2", attempt: 1, outputs: [6, 7] });
-  add("run_ended", { status: "completed", error: null, usage: null, cost: null, duration_seconds: 0.9, untaken: [6] });
+  add("execution_finished", { execution: "x2", attempt: 1, outputs: [8] }, "x2");
+  add("run_ended", { status: "completed", error: null, usage: null, cost: null, duration_seconds: 0.9, untaken: [8] });
   return entries;
 }

@@ -10,6 +10,7 @@ Object.defineProperty(window, "matchMedia", {
   value: (query: string) => ({ matches: query.includes("fine"), media: query, addEventListener: () => undefined }),
 });
 Element.prototype.scrollTo = () => undefined;
+Element.prototype.scrollIntoView = () => undefined;
 
 beforeEach(() => localStorage.clear());
 

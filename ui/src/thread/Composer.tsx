@@ -122,7 +122,7 @@ function WorkingButtons({ sender, working, when, onWhen, onStop }: WorkingProps)
     <>
       {typed && (
         <span className="when">
-          {t("composer.next")}
+          <span className="words">{t("composer.next")}</span>
           <Choice
             label={t("composer.when")}
             kind="radio"

@@ -93,7 +93,7 @@ interface OutcomeProps {
 function Outcome({ reply, run, onRetry }: OutcomeProps) {
   const { t } = useTexts();
   const over = run?.status === "failed" || run?.status === "stopped";
-  if (!reply.incomplete && !(over && !reply.posted)) return null;
+  if (!reply.incomplete && !over) return null;
   const stopped = run?.status === "stopped" || reply.error?.code === "stopped";
   const error = reply.error ?? run?.error ?? null;
   const kept = reply.content === "" ? "" : t("thread.kept");
