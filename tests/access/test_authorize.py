@@ -22,6 +22,7 @@ ME, SOMEBODY = AccountId("me"), AccountId("somebody")
 ELSEWHERE = TenantId("elsewhere")
 ROLES = [Role.OWNER, Role.ADMIN, Role.BUILDER, Role.MEMBER]
 KINDS: tuple[ResourceKind, ...] = get_args(ResourceKind)
+KIND_OF: dict[str, ResourceKind] = {kind: kind for kind in KINDS}
 
 # A profile is nobody's own: there the columns are "I am on its list", "it has no list", "its list is empty".
 MATRIX = """
@@ -77,15 +78,18 @@ def rows() -> list[tuple[Action, ResourceKind, str, Role, str]]:
     found: list[tuple[Action, ResourceKind, str, Role, str]] = []
     for line in MATRIX.strip().splitlines()[1:]:
         action, named, *cells = line.split()
-        kind = next(kind for kind in KINDS if kind == named)
+        kind = KIND_OF[named]
         for relation, cell in zip(RELATIONS, cells, strict=True):
-            found += [(Action(action), kind, relation, role, sign) for role, sign in zip(ROLES, cell, strict=True)]
+            for role, expected in zip(ROLES, cell, strict=True):
+                found.append((Action(action), kind, relation, role, expected))
     return found
 
 
 LISTED = {(action, kind) for action, kind, *_ in rows()}
-UNLISTED = [(action, kind) for action in Action for kind in KINDS if (action, kind) not in LISTED]
-EVERYTHING = [
+UNLISTED: list[tuple[Action, ResourceKind]] = [
+    (action, kind) for action in Action for kind in KINDS if (action, kind) not in LISTED
+]
+EVERYTHING: list[tuple[Action, ResourceKind, str, Role]] = [
     (action, kind, relation, role) for action in Action for kind in KINDS for relation in RELATIONS for role in ROLES
 ]
 
@@ -121,7 +125,7 @@ def test_an_action_on_a_kind_the_matrix_does_not_list_is_denied_to_everybody(
 
 
 def test_nobody_signed_in_gets_only_what_is_public() -> None:
-    got = {(action, kind): sign(None, action, resource(kind, "mine")) for action in Action for kind in KINDS}
+    got = {(action, kind): sign(None, action, resource(KIND_OF[kind], "mine")) for action in Action for kind in KINDS}
 
     assert {pair for pair, sign in got.items() if sign == "+"} == {(Action.SERVER_READ, "server")}
     assert set(got.values()) == {"+", "?"}

@@ -16,6 +16,7 @@ from planwerk.access.accounts import (
     clean_locale,
     clean_login,
     clean_name,
+    parse_tenant,
 )
 from planwerk.access.actions import Role
 from planwerk.access.errors import NotFound
@@ -49,6 +50,16 @@ class AccountDesk:
             is_local_owner=True,
         )
         return await self._parts.accounts.install(Tenant(DEFAULT_TENANT, "Default", now), owner)
+
+    async def ensure_tenant(self, slug: str, name: str | None = None) -> TenantId:
+        """A tenant beside `default`, made if it is missing (S5.2: the operator adds others).
+
+        Raises:
+            InvalidAccount: The slug is none, or the name cannot be shown.
+        """
+        tenant = Tenant(parse_tenant(slug), clean_name(name or slug), self._parts.clock())
+        await self._parts.accounts.add_tenant(tenant)
+        return tenant.id
 
     async def create_account(
         self,

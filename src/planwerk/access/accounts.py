@@ -18,6 +18,7 @@ SHORTEST_PASSWORD: Final = 8
 LONGEST_PASSWORD: Final = 1024
 
 _LOGIN: Final = re.compile(r"\w[\w.@+-]*")
+_TENANT: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _LOCALE: Final = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 _MIGHT: Final = {Role.MEMBER: 0, Role.BUILDER: 1, Role.ADMIN: 2, Role.OWNER: 3}
 
@@ -55,6 +56,21 @@ class AccountChange:
 
     account: Account
     ends_sessions: bool = False
+
+
+def parse_tenant(text: str) -> TenantId:
+    """The tenant with this slug.
+
+    Raises:
+        InvalidAccount: It is no slug.
+    """
+    if _TENANT.fullmatch(text) is None:
+        raise InvalidAccount(
+            "tenant",
+            f"{text[:40]!r} cannot be a tenant (S5.2).",
+            what_to_do="Take a slug of 1 to 63 of a-z, 0-9 and -, beginning with a letter or digit.",
+        )
+    return TenantId(text)
 
 
 def clean_login(text: str) -> str:

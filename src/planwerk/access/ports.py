@@ -32,6 +32,10 @@ class Accounts(Protocol):
         """
         ...
 
+    async def add_tenant(self, tenant: Tenant) -> None:
+        """Make the tenant; one that is there stays as it is."""
+        ...
+
     async def add_account(self, account: Account) -> None:
         """Add an account to an existing tenant.
 

@@ -51,7 +51,7 @@ class SignIn:
         right = await self._parts.passwords.verify(password_hash, password[: LONGEST_PASSWORD + 1])
         if account is None or not right:
             raise WrongCredentials
-        self._parts.throttle.succeeded(cleaned, address)
+        self._parts.throttle.succeeded(cleaned, address, self._parts.clock())
         if account.disabled:
             raise AccountDisabled
         return await self._open(await self._with_todays_hash(account, password))

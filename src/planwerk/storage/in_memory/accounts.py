@@ -26,11 +26,14 @@ class InMemoryAccounts:
         self._tokens: dict[str, SignInToken] = {}
 
     async def install(self, tenant: Tenant, owner: Account) -> Account:
-        self._tenants.setdefault(tenant.id, tenant)
+        await self.add_tenant(tenant)
         existing = await self.local_owner()
         if existing is None:
             await self.add_account(owner)
         return existing or owner
+
+    async def add_tenant(self, tenant: Tenant) -> None:
+        self._tenants.setdefault(tenant.id, tenant)
 
     async def add_account(self, account: Account) -> None:
         if await self.account_by_login(account.login) is not None:

@@ -36,15 +36,15 @@ class SqliteAccounts:
             existing = _one_account(connection, "sole = ?", _LOCAL_OWNER)
             if existing is None:
                 _refuse_taken(connection, owner.login)
-            connection.execute(
-                "INSERT INTO tenants (id, name, created) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                (tenant.id, tenant.name, _time(tenant.created)),
-            )
+            _insert_tenant(connection, tenant)
             if existing is None:
                 _insert_account(connection, owner)
             return existing or owner
 
         return await self._database.write(run)
+
+    async def add_tenant(self, tenant: Tenant) -> None:
+        await self._database.write(lambda connection: _insert_tenant(connection, tenant))
 
     async def add_account(self, account: Account) -> None:
         def run(connection: sqlite3.Connection) -> None:
@@ -156,6 +156,13 @@ class SqliteAccounts:
 
     async def _execute(self, statement: str, *values: object) -> None:
         await self._database.write(lambda connection: connection.execute(statement, values))
+
+
+def _insert_tenant(connection: sqlite3.Connection, tenant: Tenant) -> None:
+    connection.execute(
+        "INSERT INTO tenants (id, name, created) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        (tenant.id, tenant.name, _time(tenant.created)),
+    )
 
 
 def _one_account(connection: sqlite3.Connection, condition: str, value: str) -> Account | None:
