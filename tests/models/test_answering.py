@@ -22,7 +22,7 @@ from planwerk.models.errors import ModelBrokeOff, ModelEmpty, ModelRateLimited
 from planwerk.models.played import Thought
 from planwerk.models.resolved import ResolvedModel
 from planwerk.testing.scripted_model import ScriptedCall, ScriptedModel, Stream
-from planwerk.testing.virtual_time import virtual_time
+from planwerk.testing.virtual_clock import virtual_time
 
 QUESTION = [user_prompt("Hello?")]
 

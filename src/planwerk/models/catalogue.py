@@ -91,9 +91,10 @@ class ModelCatalogue:
 
     @property
     def models(self) -> tuple[ModelDescription, ...]:
-        """All models found, the default first."""
-        others = (model for name, model in self._found.items() if name != self._default)
-        return (self.default, *others)
+        """All models found, the default first and the demo model last."""
+        others = [name for name in self._found if name not in {self._default, DEMO_MODEL}]
+        last = [] if self.is_demo else [DEMO_MODEL]
+        return tuple(self.describe(name) for name in (self._default, *others, *last))
 
     async def discover(self) -> tuple[ModelDescription, ...]:
         """Look for models: named ones, servers, keys; with none the demo model is the default."""

@@ -16,15 +16,17 @@ _SMALL_WORD_LISTS: Final[Mapping[Language, str]] = {
     "de": """
         der die das ist sind was wie warum wer wo wann welche welcher welches du dein mein mich ich kann kannst könnte
         bitte und zu im ein eine einen für mit über sag schreib schreibe gib zeig hallo danke nicht von auf den dem wir
-        moin servus tschüss
+        moin servus tschüss vielen dank guten tag morgen abend grüezi wiedersehen bis bald schön sehr
     """,
     "fr": """
         le la les est sont que quoi comment pourquoi qui où quand quel quelle tu ton ta vous votre mon ma je peux peut
         pouvez et de du des un une pour avec sur dis écris donne montre bonjour salut merci pas dans au
+        revoir bonsoir beaucoup bientôt coucou
     """,
     "it": """
         il lo gli è sono che cosa come perché chi dove quando quale tu tuo tua mio mia io posso puoi può per favore e di
         del della un uno una con su dimmi scrivi dammi mostra ciao grazie non nel al le
+        arrivederci buongiorno buonasera salve mille molte presto
     """,
 }
 _SMALL_WORDS: Final[Mapping[Language, frozenset[str]]] = {
@@ -108,7 +110,7 @@ def topic_of(text: str, *, most_words: int = 7) -> str:
         first.strip(),
         flags=re.IGNORECASE,
     )
-    words = re.sub(r"[\s\"“”„«»`*#>]+", " ", plain).strip(" .!?,;:-").split(" ")
+    words = " ".join(re.sub(r"[\"“”„«»`*#>]+", "", plain).split()).strip(" .!?,;:-").split(" ")
     kept = words[:most_words]
     while len(kept) > 2 and len(words) > most_words and kept[-1].lower() in _EVERY_SMALL_WORD:
         kept = kept[:-1]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from math import ceil
+from math import ceil, inf
 from typing import Any, Final, TypeAlias, cast
 
 Schema: TypeAlias = Mapping[str, Any]
 
-DEEPEST: Final = 8
+DEEPEST: Final = 5
 _FORMATS: Final = {
     "date": "2026-01-15",
     "date-time": "2026-01-15T09:30:00Z",
@@ -114,12 +114,32 @@ class _Filler:
         return found
 
     def _variant(self, variants: Sequence[Any], depth: int) -> Any:
-        """The first that is more than nothing; in the depth, the smallest."""
-        plain = [self._plain(variant) for variant in variants]
+        """The first that is more than nothing; in the depth, the one that ends soonest."""
         if depth >= DEEPEST:
-            order = {"null": 0, "boolean": 1, "integer": 1, "number": 1, "string": 2, "array": 3, "object": 4}
-            return min(plain, key=lambda variant: order.get(_kind(variant), 0))
-        return next((variant for variant in plain if _kind(variant) != "null"), {"type": "null"})
+            return min(variants, key=lambda variant: self._least_depth(variant, ()))
+        return next((variant for variant in variants if _kind(self._plain(variant)) != "null"), {"type": "null"})
+
+    def _least_depth(self, schema: Any, within: tuple[str, ...]) -> float:
+        """How deep an instance must be; endless where a schema must contain itself."""
+        reference = cast("Schema", schema).get("$ref") if isinstance(schema, Mapping) else None
+        if reference in within:
+            return inf
+        within = (*within, reference) if reference else within
+        plain = self._plain(schema)
+        if "const" in plain or "enum" in plain:
+            return 0
+        for key in ("anyOf", "oneOf"):
+            if key in plain:
+                return min(self._least_depth(variant, within) for variant in plain[key])
+        match _kind(plain):
+            case "object":
+                properties = plain.get("properties", {})
+                inner = [properties[name] for name in plain.get("required", []) if name in properties]
+            case "array":
+                inner = [plain.get("items", {})] if plain.get("minItems", 0) else []
+            case _:
+                return 0
+        return 1 + max((self._least_depth(one, within) for one in inner), default=0)
 
     def _choose(self, values: Sequence[Any]) -> Any:
         """The value that the question names, else a neutral one, else the first."""
@@ -145,7 +165,7 @@ class _Filler:
 
     def _array(self, schema: dict[str, Any], name: str, depth: int) -> list[Any]:
         prefix = [self.fill(inner, name, depth + 1) for inner in cast("list[Any]", schema.get("prefixItems", []))]
-        usual = 0 if prefix or depth >= DEEPEST else 2
+        usual = 0 if prefix or depth >= DEEPEST else 2 if depth < 2 else 1
         length = max(schema.get("minItems", 0), min(usual, schema.get("maxItems", usual)), len(prefix))
         items = schema.get("items", {})
         filled = list(prefix)
