@@ -134,6 +134,7 @@ class RunDriver:
     async def open(self, opened: journal.RunOpened, start: Event) -> None:
         """Write the run's first entries and begin; returns when they are durable."""
         self.opened, self.start = opened, start
+        self.tally.count(opened)
         self._record(opened)
         self._record(journal.EventPublished(start, EventId(self._make_id()), self._clock()))
         self._arm_deadline()
@@ -273,7 +274,10 @@ class RunDriver:
     async def _execute(self, execution: Execution, attempt: int) -> None:
         ready = self.program.steps[execution.step.name]
         try:
-            outputs = await self._call(ready, execution, attempt)
+            if ready.is_plain and not ready.is_generator and ready.timeout_seconds is None:
+                outputs = _checked(ready, await ready.call(execution, None))
+            else:
+                outputs = await self._call(ready, execution, attempt)
         except asyncio.CancelledError:
             if not self._closing:
                 self._land_failed(execution, attempt, _cancelled())
@@ -297,11 +301,7 @@ class RunDriver:
             returned = await work
         else:
             returned = await self._within(ready.timeout_seconds, work, ready.name)
-        if returned is None:
-            return []
-        if isinstance(returned, list | tuple):
-            return [ready.checked(output) for output in cast("list[object]", returned)]
-        return [ready.checked(returned)]
+        return _checked(ready, returned)
 
     async def _within(self, seconds: float, work: Coroutine[Any, Any, Any], step: str) -> Any:
         limit = asyncio.timeout(seconds)
@@ -343,6 +343,7 @@ class RunDriver:
     def model_called(self, call: journal.ModelCalled) -> None:
         """A model was called; counted for the run and journaled with the next append."""
         if not self.schedule.ended:
+            self.tally.count(call)
             self._record(call)
 
     def _land(self, execution: Execution, attempt: int, outputs: list[Event]) -> None:
@@ -432,7 +433,6 @@ class RunDriver:
 
     def _record(self, entry: journal.Entry) -> None:
         self.schedule.apply(entry)
-        self.tally.count(entry)
         self._pending.append(entry)
 
     def _decide(self) -> None:
@@ -471,7 +471,8 @@ class RunDriver:
                 self.version = await self._store.append(
                     self.run, entries, expected_version=self.version, fence=self._fence
                 )
-                self._launch(starting, asking)
+                if starting or asking:
+                    self._launch(starting, asking)
                 self._tell_if_ended(entries)
         except (StaleFence, StaleVersion) as lost:
             self._lose(lost)
@@ -480,7 +481,8 @@ class RunDriver:
             self._lose(error)
         finally:
             self._flushing = False
-        self._end_if_drained()
+        if self._closing:
+            self._end_if_drained()
 
     def _launch(self, starting: list[tuple[Execution, int]], asking: list[Execution]) -> None:
         if self._closing:
@@ -566,20 +568,31 @@ class RunDriver:
         for execution in list(self.schedule.in_flight.values()):
             self._record(journal.ExecutionFailed(execution.id, now, _cancelled()))
         self._tasks.clear()
-        self._record(
-            journal.RunEnded(self._status, now, self._error, tuple(self.schedule.untaken), self.tally.summary())
-        )
+        ended = journal.RunEnded(self._status, now, self._error, tuple(self.schedule.untaken), self.tally.summary())
+        self.tally.count(ended)
+        self._record(ended)
         self._flush_soon()
 
     def _tell_if_ended(self, entries: list[journal.Entry]) -> None:
         last = entries[-1]
-        if isinstance(last, journal.RunEnded) and not self._ended.done():
+        if type(last) is journal.RunEnded and not self._ended.done():
             self._ended.set_result(last)
 
 
 def stopped_by(who: str) -> ExceptionEvent:
     """The stop of a run that somebody stopped."""
     return ExceptionEvent(code="run_stopped", message=f"The run was stopped by {who}.", http_status=409)
+
+
+def _checked(ready: ReadyStep, returned: Any) -> list[Event]:
+    """What a step returned, as the events of its annotation."""
+    if type(returned) in ready.outputs:
+        return [returned]
+    if returned is None:
+        return []
+    if isinstance(returned, list | tuple):
+        return [ready.checked(output) for output in cast("list[object]", returned)]
+    return [ready.checked(returned)]
 
 
 async def _cancel(tasks: list[asyncio.Task[None]]) -> None:

@@ -58,13 +58,18 @@ class ReadyStep:
     stop_on_error: bool
     retry: Retry
     timeout_seconds: float | None
+    is_plain: bool
+    """Takes only events, in the order of its signature: called with them, and nothing is injected."""
     only_displays: bool
     """Nothing it returns moves the run, so it may finish after a stop (E4.2)."""
     precondition: Precondition | None
 
-    def call(self, execution: Execution, context: ExecutionContext) -> Any:
+    def call(self, execution: Execution, context: ExecutionContext | None) -> Any:
         """Call the step's function on a fresh object (E2.5): a coroutine, or an async generator."""
+        if self.is_plain:
+            return self.function(self.owner(), *execution.arguments())
         arguments: dict[str, Any] = dict(zip(self.parameters, execution.arguments(), strict=True))
+        assert context is not None
         for name, injector in self.injectors:
             arguments[name] = injector(context)
         return self.function(self.owner(), **arguments)
@@ -129,6 +134,7 @@ def _ready(
         stop_on_error=spec.stop_on_error,
         retry=spec.retry,
         timeout_seconds=spec.timeout_seconds,
+        is_plain=not spec.signature().injected,
         only_displays=not any(issubclass(cls, ControlEvent) for cls in step.returns.classes),
         precondition=_precondition(step, config_class, providers),
     )

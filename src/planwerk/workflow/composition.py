@@ -113,6 +113,9 @@ class _Composer:
             watched=_watched(spec, planned, plan.capability),
         )
         step.is_direct = len(planned) == 1 and planned[0].is_single and not step.has_precondition
+        singles = [parameter for parameter in planned if parameter.is_single and not parameter.read_only]
+        step.always_waits = any(not parameter.is_single for parameter in planned)
+        step.may_repeat = len(singles) > 1
         step.is_lone = bool(planned) and all(
             parameter.shape in {Shape.OPTIONAL, Shape.OPTIONAL_LIST} for parameter in planned
         )

@@ -46,8 +46,8 @@ def parse_id(text: object, kind: Callable[[str], IdT]) -> IdT:
 class IdSource:
     """Makes UUIDv7s that grow strictly within one process (RFC 9562, §6.2, method 1).
 
-    The last 48 bits are drawn anew for each millisecond, so ids of other processes are never guessed from ours; the
-    26 bits before them count within it.
+    The last 48 bits are drawn anew for each millisecond, so ids of other processes never meet ours; the 26 bits
+    before them count within it.
     """
 
     def __init__(
@@ -60,24 +60,35 @@ class IdSource:
         self._lock = threading.Lock()
         self._millisecond = 0
         self._count = 0
+        self._left = 0
+        self._block = 0
         self._head = ""
         self._tail = ""
 
     def __call__(self) -> str:
         with self._lock:
             millisecond = self._clock_ns() // 1_000_000
-            if millisecond > self._millisecond or self._count >= 0x3FFFFFF:
-                self._begin(max(millisecond, self._millisecond + 1))
+            if millisecond > self._millisecond or not self._left:
+                self._begin(max(millisecond, self._millisecond))
+            self._left -= 1
             self._count += 1
-            count = self._count
-            return f"{self._head}-7{count >> 14 & 0xFFF:03x}-{0x8000 | count & 0x3FFF:04x}-{self._tail}"
+            return f"{self._head}{self._count:04x}{self._tail}"
 
     def _begin(self, millisecond: int) -> None:
-        self._millisecond = millisecond
+        """A new millisecond, or the next 16,384 ids of the same one."""
+        if millisecond == self._millisecond:
+            self._block += 1
+            if self._block > 0xFFF:
+                millisecond += 1  # more than 67 million in one millisecond: borrow from the next
+        if millisecond > self._millisecond:
+            self._block = 0
+            self._millisecond = millisecond
+            self._tail = f"-{self._entropy(6).hex()}"
         text = f"{millisecond:012x}"
-        self._head = f"{text[:8]}-{text[8:]}"
-        self._tail = self._entropy(6).hex()
-        self._count = int.from_bytes(self._entropy(2)) & 0x3FFF
+        self._head = f"{text[:8]}-{text[8:]}-7{self._block:03x}-"
+        first = int.from_bytes(self._entropy(2)) & 0x1FFF if not self._block else 0
+        self._count = 0x8000 + first - 1
+        self._left = 0x4000 - first
 
 
 new_id: Final = IdSource()

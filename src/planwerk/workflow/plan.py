@@ -82,6 +82,10 @@ class StepPlan:
     watched: tuple[WatchedParameter, ...] = ()
     is_direct: bool = False
     """One single required parameter and no precondition: each event is due at once, nothing is remembered."""
+    always_waits: bool = False
+    """Has an optional or list parameter, which must be settled first."""
+    may_repeat: bool = False
+    """Has several single required parameters, so a binding may repeat one of them."""
     is_lone: bool = False
     """Only optional parameters with a list among them: an empty fan-out can start it (E3.1)."""
     tracked: int = -1

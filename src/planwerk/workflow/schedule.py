@@ -16,7 +16,6 @@ declaration, calls before their callers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from planwerk.workflow import entries as journal
 from planwerk.workflow.errors import NotInFlight, PlanwerkError, ScheduleError
@@ -31,16 +30,21 @@ from planwerk.workflow.stalling import SecondOutcome, TooManyExecutions, call_st
 AskKey = tuple[str, int, tuple[tuple[int, ...], ...]]
 
 
-@dataclass(slots=True)
 class Decision:
-    """What follows from the entries applied so far."""
+    """What follows from the entries applied so far.
 
-    due: list[Execution] = field(default_factory=list[Execution])
-    """Executions to start, already applied; `entry_of` gives the entry of each."""
-    asks: list[Execution] = field(default_factory=list[Execution])
-    """Bindings whose precondition must be asked; answered by a `PreconditionAnswered` entry."""
-    fault: PlanwerkError | None = None
-    """The run cannot go on: it must be ended with this error."""
+    Attributes:
+        due: Executions to start, already applied; `entry_of` gives the entry of each.
+        asks: Bindings whose precondition must be asked; answered by a `PreconditionAnswered` entry.
+        fault: The run cannot go on: it must be ended with this error.
+    """
+
+    __slots__ = ("asks", "due", "fault")
+
+    def __init__(self) -> None:
+        self.due: list[Execution] = []
+        self.asks: list[Execution] = []
+        self.fault: PlanwerkError | None = None
 
 
 def entry_of(execution: Execution, at: int = 0) -> journal.ExecutionDue:
@@ -208,8 +212,12 @@ class RunSchedule:
         execution = self.in_flight.pop(identity, None)
         if execution is None:
             raise NotInFlight(identity)
-        scope = execution.scope
-        self._deactivate(execution)
+        scope, step = execution.scope, execution.step
+        scope.counts[step.index] -= 1
+        if not scope.counts[step.index]:
+            scope.working &= ~step.bit
+        if scope.plan.tracked:
+            scope.count_rounds(step, execution.rounds, _own_round(execution), -1)
         self._changes += 1
         self._touched.add(scope)
         if not returned and scope.plan.lone:
@@ -255,7 +263,7 @@ class RunSchedule:
             for index, (candidate, seen) in enumerate(scope.direct):
                 if candidate is step and seen.position == position:
                     del scope.direct[index]
-                    return self._execution(scope, step, (seen,))
+                    return self._execution_of_one(scope, step, seen)
             raise ScheduleError(f"the event at position {position} is not new for {step.name} (E7.6).")
         round_number = self._round_of(scope, step, binding)
         bound: list[Bound] = []
@@ -398,9 +406,12 @@ class RunSchedule:
             self._touched.clear()
             return decision
         while self._touched and self._fault is None:
-            touched, self._touched = self._touched, set()
-            for scope in sorted(touched, key=_deepest_first) if len(touched) > 1 else touched:
-                self._decide_scope(scope, decision, make_id)
+            if len(self._touched) == 1:
+                self._decide_scope(self._touched.pop(), decision, make_id)
+            else:
+                touched, self._touched = self._touched, set()
+                for scope in sorted(touched, key=_deepest_first):
+                    self._decide_scope(scope, decision, make_id)
             if not self._touched and not self.in_flight and not decision.asks and self._fault is None:
                 self._look_for_stalls(decision)
         decision.fault = self._fault
@@ -419,31 +430,43 @@ class RunSchedule:
         if scope.direct:
             direct, scope.direct = scope.direct, []
             for step, seen in direct:
-                self._make_due(self._execution(scope, step, (seen,)), decision, make_id)
-        self._release_approved(scope, decision, make_id)
+                self._make_due(self._execution_of_one(scope, step, seen), decision, make_id)
+        if self.asked:
+            self._release_approved(scope, decision, make_id)
         if scope.candidates:
-            self._ask_held(scope, decision)
-        self._consider_candidates(scope, decision, make_id)
+            if scope.held:
+                self._ask_held(scope, decision)
+            self._consider_candidates(scope, decision, make_id)
         while scope.waiting:
-            ready = [index for index in sorted(scope.waiting) if not self._is_blocked(scope, index)]
-            forced = not ready
-            if forced:
-                ready = self._open_cycle(scope)
+            ready, forced = self._ready(scope)
             if not ready:
                 break
             for index in ready:
                 if index in scope.waiting:
                     step = scope.plan.steps[index]
-                    round_number = self._stop_waiting(scope, step)
-                    self._start(scope, step, round_number, decision, make_id, forced=forced)
+                    self._start(scope, step, scope.end_waiting(step), decision, make_id, forced=forced)
             self._consider_candidates(scope, decision, make_id)
-        if scope.is_quiet and scope.held:
+        if scope.held and scope.is_quiet:
             self._ask_held(scope, decision, changed_only=True)
-        self._tell_caller(scope)
+        if scope.parent is not None:
+            self._tell_caller(scope)
+
+    def _ready(self, scope: Scope) -> tuple[list[int], bool]:
+        """Waiting steps whose inputs are settled; where there are none, the one that opens a cycle (E3.4)."""
+        ready: list[int] = []
+        only_waits = False
+        for index, round_number in scope.waiting.items():
+            steps, arrivals = self._blocked_by(scope, scope.plan.steps[index], round_number)
+            if not steps and not arrivals:
+                ready.append(index)
+            elif not arrivals and not steps & scope.working:
+                only_waits = True
+        if ready or not only_waits:
+            ready.sort()
+            return ready, False
+        return self._open_cycle(scope), True
 
     def _release_approved(self, scope: Scope, decision: Decision, make_id: Callable[[], str]) -> None:
-        if not self.asked:
-            return
         approved = [
             key for key, execution in self.asked.items() if execution.scope is scope and execution.asked_after >= 0
         ]
@@ -463,21 +486,26 @@ class RunSchedule:
                 self._consider(scope, scope.plan.steps[index], decision, make_id)
 
     def _consider(self, scope: Scope, step: StepPlan, decision: Decision, make_id: Callable[[], str]) -> None:
-        if step.is_direct:
+        if step.tracked < 0 and step.index in scope.waiting and not step.may_repeat:
             return
         round_number = self._eligible_round(scope, step)
         if round_number is None:
             return
-        waits = any(
-            must_settle(parameter, has_new=bool(scope.cell(step, parameter.index, round_number).new))
-            for parameter in step.parameters
-        )
-        if waits:
+        if self._must_wait(scope, step, round_number):
             self._wait(scope, step, round_number)
         else:
             if scope.waiting.get(step.index) == round_number:
-                self._stop_waiting(scope, step)
+                scope.end_waiting(step)
             self._start(scope, step, round_number, decision, make_id)
+
+    def _must_wait(self, scope: Scope, step: StepPlan, round_number: int) -> bool:
+        """Whether any of its inputs has to be settled before it is due."""
+        if step.always_waits:
+            return True
+        for parameter in step.parameters:
+            if must_settle(parameter, has_new=bool(scope.cell(step, parameter.index, round_number).new)):
+                return True
+        return False
 
     def _wait(self, scope: Scope, step: StepPlan, round_number: int) -> None:
         known = scope.waiting.get(step.index)
@@ -485,15 +513,8 @@ class RunSchedule:
         if known == round_number and scope.waiting_rounds[step.index] == rounds:
             return
         if known is not None:
-            self._stop_waiting(scope, step)
-        scope.waiting[step.index] = round_number
-        scope.waiting_rounds[step.index] = rounds
-        scope.activate(step, rounds, own_round=round_number)
-
-    def _stop_waiting(self, scope: Scope, step: StepPlan) -> int:
-        round_number = scope.waiting.pop(step.index)
-        scope.deactivate(step, scope.waiting_rounds.pop(step.index), own_round=round_number)
-        return round_number
+            scope.end_waiting(step)
+        scope.begin_waiting(step, round_number, rounds)
 
     def _rounds_waiting(self, scope: Scope, step: StepPlan, round_number: int) -> Rounds:
         """The rounds its next execution will have: those of the earliest events that can start it, at least."""
@@ -541,20 +562,24 @@ class RunSchedule:
                 has_new = True
         return has_new
 
-    def _is_blocked(self, scope: Scope, index: int) -> bool:
-        """Whether something active can still bring the waiting step an event of its round (E3.2)."""
-        step = scope.plan.steps[index]
-        round_number = scope.waiting[index]
-        return any(
-            self._blockers(scope, step, parameter, round_number) != (0, 0)
-            for parameter in step.parameters
-            if must_settle(parameter, has_new=bool(scope.cell(step, parameter.index, round_number).new))
-        )
+    def _blocked_by(self, scope: Scope, step: StepPlan, round_number: int) -> tuple[int, int]:
+        """Active steps and arriving classes that can still bring a waiting step an event of its round (E3.2)."""
+        found_steps = found_arrivals = 0
+        for parameter in step.parameters:
+            if parameter.read_only or (
+                parameter.is_single and (parameter.of_loop or scope.cell(step, parameter.index, round_number).new)
+            ):
+                continue
+            steps, arrivals = self._blockers(scope, step, parameter, round_number)
+            found_steps |= steps
+            found_arrivals |= arrivals
+        return found_steps, found_arrivals
 
     def _blockers(self, scope: Scope, step: StepPlan, parameter: ParameterPlan, round_number: int) -> tuple[int, int]:
         """Active steps and arriving classes that can still bring the parameter an event of this round."""
         if step.tracked < 0:
-            return scope.active & parameter.same_steps, scope.arriving & parameter.same_arrivals
+            active = scope.working | scope.waiting_mask
+            return active & parameter.same_steps, scope.arriving & parameter.same_arrivals
         same, earlier = scope.active_in(step.tracked, round_number)
         steps = same & parameter.same_steps | earlier & parameter.earlier_steps
         if parameter.of_loop and scope.runs_earlier(step.tracked, round_number):
@@ -566,20 +591,16 @@ class RunSchedule:
         """One member of a set of steps that wait only for each other (E3.4); empty if there is no such set."""
         blockers: dict[int, int] = {}
         for_list: dict[int, bool] = {}
-        outside = {index for index, count in enumerate(scope.counts) if count > (1 if index in scope.waiting else 0)}
         stuck: set[int] = set()
         for index, round_number in scope.waiting.items():
             step = scope.plan.steps[index]
-            found, arrivals, waits_for_list = 0, 0, False
-            for parameter in step.parameters:
-                if must_settle(parameter, has_new=bool(scope.cell(step, parameter.index, round_number).new)):
-                    steps, classes = self._blockers(scope, step, parameter, round_number)
-                    found |= steps
-                    arrivals |= classes
-                    waits_for_list |= parameter.is_list and bool(steps or classes)
-            blockers[index] = found
-            for_list[index] = waits_for_list
-            if not arrivals and not any(number in outside for number in bits(found)):
+            blockers[index], arrivals = self._blocked_by(scope, step, round_number)
+            for_list[index] = any(
+                self._blockers(scope, step, parameter, round_number) != (0, 0)
+                for parameter in step.parameters
+                if parameter.is_list
+            )
+            if not arrivals and not blockers[index] & scope.working:
                 stuck.add(index)
         shrunk = True
         while shrunk:
@@ -677,6 +698,14 @@ class RunSchedule:
         execution.number = self._numbers
         return execution
 
+    def _execution_of_one(self, scope: Scope, step: StepPlan, seen: Seen) -> Execution:
+        """The execution of a direct step, which takes one event and waits for nothing."""
+        self._numbers += 1
+        rounds = _one_more(seen.rounds, step) if seen.rounds else seen.rounds
+        execution = Execution(step, scope, (seen,), seen, rounds)
+        execution.number = self._numbers
+        return execution
+
     def _ask(self, execution: Execution, decision: Decision) -> None:
         execution.asked_after = -1
         self._activate(execution)
@@ -693,8 +722,12 @@ class RunSchedule:
         scope, step = execution.scope, execution.step
         self.in_flight[execution.id] = execution
         scope.started |= step.bit
-        scope.empty_starts &= ~step.bit
-        self._activate(execution)
+        if scope.empty_starts:
+            scope.empty_starts &= ~step.bit
+        scope.counts[step.index] += 1
+        scope.working |= step.bit
+        if scope.plan.tracked:
+            scope.count_rounds(step, execution.rounds, _own_round(execution), 1)
         limit = step.spec.max_executions_per_run
         if limit is not None:
             made = scope.made_due.get(step.index, 0) + 1

@@ -52,7 +52,6 @@ class Scope:
     """A scope of a run: the blueprint's own, or one open call."""
 
     __slots__ = (
-        "active",
         "active_by_round",
         "answered",
         "arriving",
@@ -78,7 +77,9 @@ class Scope:
         "started",
         "top",
         "waiting",
+        "waiting_mask",
         "waiting_rounds",
+        "working",
     )
 
     def __init__(self, plan: ScopePlan, position: int, parent: Scope | None, request: Seen | None) -> None:
@@ -90,8 +91,11 @@ class Scope:
         """The request as the caller's scope sees it; of the root, the start event."""
         self.depth: int = parent.depth + 1 if parent is not None else 0
         self.counts = [0] * len(plan.steps)
-        """Active executions per step: due, running, waiting for a retry, being asked, or eligible and waiting."""
-        self.active: Mask = 0
+        """Executions per step that are due, running, waiting for a retry, or being asked."""
+        self.working: Mask = 0
+        """The steps with such executions."""
+        self.waiting_mask: Mask = 0
+        """The steps that are eligible and wait for their inputs to settle: active as well."""
         self.arriving_counts: dict[int, int] = {}
         self.arriving: Mask = 0
         """Classes that open requests and calls can still bring."""
@@ -131,24 +135,45 @@ class Scope:
 
     # Activity ------------------------------------------------------------------------------------------------------
 
+    @property
+    def active(self) -> Mask:
+        """The steps that are active (E3.2)."""
+        return self.working | self.waiting_mask
+
     def activate(self, step: StepPlan, rounds: Rounds, *, own_round: int = 0) -> None:
-        """Count one more active execution of a step."""
-        index = step.index
-        self.counts[index] += 1
-        self.active |= step.bit
+        """Count one more execution of a step."""
+        self.counts[step.index] += 1
+        self.working |= step.bit
         if self.plan.tracked:
-            self._count_rounds(step, rounds, own_round, 1)
+            self.count_rounds(step, rounds, own_round, 1)
 
     def deactivate(self, step: StepPlan, rounds: Rounds, *, own_round: int = 0) -> None:
         """Count one less."""
-        index = step.index
-        self.counts[index] -= 1
-        if not self.counts[index]:
-            self.active &= ~step.bit
+        self.counts[step.index] -= 1
+        if not self.counts[step.index]:
+            self.working &= ~step.bit
         if self.plan.tracked:
-            self._count_rounds(step, rounds, own_round, -1)
+            self.count_rounds(step, rounds, own_round, -1)
 
-    def _count_rounds(self, step: StepPlan, rounds: Rounds, own_round: int, change: int) -> None:
+    def begin_waiting(self, step: StepPlan, round_number: int, rounds: Rounds) -> None:
+        """The step is eligible in a round, and waits for its inputs to settle."""
+        self.waiting[step.index] = round_number
+        self.waiting_rounds[step.index] = rounds
+        self.waiting_mask |= step.bit
+        if self.plan.tracked:
+            self.count_rounds(step, rounds, round_number, 1)
+
+    def end_waiting(self, step: StepPlan) -> int:
+        """It waits no longer; returns the round it waited in."""
+        round_number = self.waiting.pop(step.index)
+        rounds = self.waiting_rounds.pop(step.index)
+        self.waiting_mask &= ~step.bit
+        if self.plan.tracked:
+            self.count_rounds(step, rounds, round_number, -1)
+        return round_number
+
+    def count_rounds(self, step: StepPlan, rounds: Rounds, own_round: int, change: int) -> None:
+        """Count what is active by the rounds of the tracked steps."""
         for tracked in self.plan.tracked:
             if tracked is step:
                 _count(self.self_rounds.setdefault(tracked.tracked, {}), own_round, change)
@@ -189,7 +214,7 @@ class Scope:
     @property
     def is_quiet(self) -> bool:
         """Nothing is active in it and nothing can arrive."""
-        return not self.active and not self.arriving
+        return not (self.working or self.waiting_mask or self.arriving)
 
     # Events --------------------------------------------------------------------------------------------------------
 
