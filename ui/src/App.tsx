@@ -9,7 +9,7 @@ import { Mark, SignIn, SignInAgain } from "./screens/SignIn";
 import { ThreadScreen } from "./screens/Thread";
 import { applyTheme, usePreferences } from "./store/preferences";
 import { useSession } from "./store/session";
-import { reconnect, startView, stopView } from "./store/view";
+import { loadThreads, reconnect, startView, stopView } from "./store/view";
 
 const RunScreen = lazy(() => import("./screens/Run").then(({ RunScreen: screen }) => ({ default: screen })));
 
@@ -39,10 +39,7 @@ function SignedIn({ expired }: { expired: boolean }) {
   useEffect(() => {
     if (!expired) reconnect();
   }, [expired]);
-  useEffect(() => {
-    window.addEventListener("online", reconnect);
-    return () => window.removeEventListener("online", reconnect);
-  }, []);
+  useReturn();
   return (
     <>
       <div inert={expired}>
@@ -66,6 +63,21 @@ function SignedIn({ expired }: { expired: boolean }) {
       {expired && <SignInAgain />}
     </>
   );
+}
+
+/** The network is back: connect at once. The reader is back: threads written elsewhere are in the list. */
+function useReturn(): void {
+  useEffect(() => {
+    const onVisible = () => {
+      if (document.visibilityState === "visible") void loadThreads();
+    };
+    window.addEventListener("online", reconnect);
+    document.addEventListener("visibilitychange", onVisible);
+    return () => {
+      window.removeEventListener("online", reconnect);
+      document.removeEventListener("visibilitychange", onVisible);
+    };
+  }, []);
 }
 
 /** The account's language wins over the browser's; a choice made on this device wins over both. */

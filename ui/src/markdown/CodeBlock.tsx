@@ -7,7 +7,10 @@ export function CodeBlock({ children }: { children: ReactNode }) {
   const pre = useRef<HTMLPreElement>(null);
   return (
     <div className="code">
-      <pre ref={pre}>{children}</pre>
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- long lines are scrolled by keyboard */}
+      <pre ref={pre} tabIndex={0}>
+        {children}
+      </pre>
       <CopyButton label={t("thread.copyCode")} text={() => pre.current?.textContent ?? ""} />
     </div>
   );

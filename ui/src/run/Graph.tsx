@@ -213,7 +213,7 @@ function StepView({ node, executions, now, selected, onSelect }: NodeProps) {
       className={`node ${look}${chosen ? " sel" : ""}`}
       tabIndex={0}
       role="button"
-      aria-label={[node.name, ...words, state].join(", ")}
+      aria-label={`${node.name} ${words.join(" · ")}${status === "todo" ? "" : `, ${state}`}`}
       aria-pressed={chosen}
       data-selected={chosen}
       onClick={select}
@@ -223,7 +223,7 @@ function StepView({ node, executions, now, selected, onSelect }: NodeProps) {
       <use href={`#i-${STATUS_ICONS[status]}`} x={node.x + 10} y={node.y + (node.lower ? 9 : 11)} width="14" height="14" />
       <text className="name" x={node.x + 30} y={node.y + (node.lower ? 20 : 22)}>
         {node.name}
-      </text>
+      </text>{" "}
       <text className="sub" x={node.x + 10} y={node.y + (node.lower ? 38 : 40)}>
         {words.join(" · ")}
       </text>

@@ -111,6 +111,14 @@ describe("the thread list", () => {
     expect(within(list()).queryByRole("button", { name: "Show more" })).toBeNull();
   });
 
+  it("is read again when the reader comes back", async () => {
+    await openApp("/");
+    server.thread("t1");
+    fireEvent(document, new Event("visibilitychange"));
+    await settle();
+    expect(within(list()).getByRole("link", { name: /Title of t1/ })).toBeInTheDocument();
+  });
+
   it("folds, and is unfolded from the thread", async () => {
     server.thread("t1");
     const { container } = await openApp("/threads/t1");

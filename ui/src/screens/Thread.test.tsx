@@ -274,6 +274,17 @@ describe("the title", () => {
     expect(screen.getByRole("link", { name: /A better one/ })).toBeInTheDocument();
   });
 
+  it("stays as it was with Escape", async () => {
+    await openApp("/threads/t1");
+    fireEvent.click(screen.getByRole("button", { name: "Rename" }));
+    const field = screen.getByRole("textbox", { name: "Title" });
+    fireEvent.change(field, { target: { value: "Never mind" } });
+    fireEvent.keyDown(field, { key: "Escape" });
+    await settle();
+    expect(server.count("PATCH", "/api/threads/t1")).toBe(0);
+    expect(screen.getByRole("heading", { level: 1, name: "Title of t1" })).toBeInTheDocument();
+  });
+
   it("stays as typed when it could not be saved", async () => {
     server.on("PATCH /api/threads/t1", () => problem(500, "internal", "No."));
     await openApp("/threads/t1");
