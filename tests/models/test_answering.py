@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -73,6 +74,27 @@ def _raw(text: str) -> list[ModelMessage]:
     message = user_prompt("x")
     message.parts[0].content = text  # type: ignore[misc] - as a byte-level source would bring it
     return [message]
+
+
+async def test_half_a_character_from_the_model_is_whole_in_text_thinking_and_arguments(
+    stub: StubServer, model: ResolvedModel
+) -> None:
+    half, whole = "ok \ud83d done 😀", "ok \ufffd done 😀"
+    call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "look", "arguments": f'{{"x":"{half}"}}'}}
+    pieces = [delta(reasoning_content=half), delta(content=half), delta(tool_calls=[call])]
+    stub.answer(Sse([*pieces, finish("stop")]), said("Done"))
+    answering, sink = Answering(model), RecordingSink()
+
+    event = await Answering(model, sink).answer(QUESTION, tools=[tool("look")])
+    await answering.answer([*QUESTION, event.response, *_result("c1")], tools=[tool("look")])
+
+    assert event.text == whole
+    assert event.response.thinking == whole
+    assert event.response.tool_calls[0].args_as_dict() == {"x": whole}
+    assert [text for _, text, _ in sink.parts] == [whole, whole, f'{{"x":"{whole}"}}']
+    sent = json.dumps(stub.requests[1], ensure_ascii=False)
+    assert sent.encode().decode() == sent
+    assert whole in sent
 
 
 async def test_a_character_split_between_two_deltas_is_shown_whole() -> None:

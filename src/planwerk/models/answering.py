@@ -13,6 +13,7 @@ from pydantic_ai.usage import RequestUsage
 
 from planwerk.messages.events import LLMEvent
 from planwerk.messages.history import hold
+from planwerk.messages.sanitise import sanitise_message
 from planwerk.messages.tokens import estimate_history_tokens, estimate_message_tokens
 from planwerk.models.calls import CallReporter, ModelCallRecord, ResponseSink, SilentSink
 from planwerk.models.errors import ModelBrokeOff, ModelEmpty, ModelRefused
@@ -126,7 +127,7 @@ class _Call:
             self._parts = parts
             async for part in parts:
                 self.stream.take(part)
-        response = _with_whole_calls(parts.get())
+        response = _with_whole_calls(sanitise_message(parts.get()))
         _check_whole(response, self._model.name)
         return response
 
@@ -145,7 +146,7 @@ class _Call:
         )
 
     def record(self, error: str | None) -> ModelCallRecord:
-        answered = RequestUsage() if self._parts is None else self.usage(self._parts.get())
+        answered = RequestUsage() if self._parts is None else self.usage(sanitise_message(self._parts.get()))
         usage, cost = self._model.usage_and_cost(answered)
         seconds = self._clock() - self._began_at
         return ModelCallRecord(self._model.name, "answer", usage, cost, seconds, error)

@@ -80,7 +80,8 @@ async def probe_server(settings: ProviderSettings) -> tuple[ServedModel, ...] | 
     """The models this server lists, or None if nothing that lists models answers in time."""
     headers = {"Authorization": f"Bearer {settings.key}"} if settings.key else {}
     try:
-        async with httpx2.AsyncClient(timeout=PROBE_SECONDS, trust_env=False, follow_redirects=True) as client:
+        proxied = place_of(settings.base_url) == "remote"
+        async with httpx2.AsyncClient(timeout=PROBE_SECONDS, trust_env=proxied, follow_redirects=True) as client:
             answer = await client.get(f"{settings.base_url}/models", headers=headers)
             answer.raise_for_status()
             return _read_list(answer.json())
