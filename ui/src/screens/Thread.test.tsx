@@ -335,6 +335,39 @@ describe("a thread", () => {
     expect(screen.queryByRole("alert")).toBeNull();
   });
 
+  it("draws its newest part, and earlier turns when they are asked for", async () => {
+    for (let at = 1; at <= 70; at += 1) {
+      server.maker.ask(`m${at}`, at === 1 ? null : `r${at - 1}`, `r${at}`, `question ${at}.`, "t1");
+      server.maker.answer(`r${at}`, `m${at}`, `answer ${at}.`, {}, "t1");
+    }
+    await openApp("/threads/t1");
+    expect(messages()).toHaveTextContent("question 70.");
+    expect(messages()).not.toHaveTextContent("question 1.");
+    fireEvent.click(screen.getByRole("button", { name: "Show earlier messages" }));
+    await settle();
+    expect(messages()).toHaveTextContent("question 1.");
+    expect(screen.queryByRole("button", { name: "Show earlier messages" })).toBeNull();
+  });
+
+  it("reads its earlier part from the server, page by page", async () => {
+    server.maker.ask("m1", null, "r1", "the oldest", "t1");
+    server.maker.answer("r1", "m1", "first answer", {}, "t1");
+    server.maker.ask("m2", "r1", "r2", "the newest", "t1");
+    const all = server.maker.envelopes.filter((one) => one.thread === "t1");
+    const newest = all.slice(-3);
+    server.on("GET /api/workspaces/w1/log", ({ url }) => {
+      const before = url.searchParams.get("before_seq");
+      const items = before === null ? newest : all.filter((one) => one.position < Number(before));
+      return json({ items, head_seq: server.maker.envelopes.length });
+    });
+    await openApp("/threads/t1");
+    expect(messages()).not.toHaveTextContent("the oldest");
+    fireEvent.click(screen.getByRole("button", { name: "Show earlier messages" }));
+    await settle();
+    expect(messages()).toHaveTextContent(/the oldest.*first answer.*the newest/);
+    expect(screen.queryByRole("button", { name: "Show earlier messages" })).toBeNull();
+  });
+
   it("reads its state anew when its position is gone", async () => {
     await openApp("/threads/t1");
     server.maker.ask("m1", null, "r1", "written meanwhile", "t1");

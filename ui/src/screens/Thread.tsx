@@ -54,7 +54,7 @@ function Conversation({ id, failed, more }: { id: string; failed: boolean; more:
   const row = useView((state) => state.summaries.rows[id]);
   const turns = useMemo(() => (thread === undefined ? [] : turnsOf(shownPath(thread))), [thread]);
   const working = useMemo(() => (thread === undefined ? null : workingRun(thread)), [thread]);
-  const { scroller, content, onScroll, away, toEnd } = useFollowing();
+  const { scroller, content, onScroll, away, toEnd, keepPlace } = useFollowing();
   const send = useCallback(
     async ({ message_id, content, when }: Outgoing) => {
       await server.postMessage(id, { message_id, content, when });
@@ -89,7 +89,7 @@ function Conversation({ id, failed, more }: { id: string; failed: boolean; more:
               action={{ label: t("app.retry"), run: () => void loadThread(id) }}
             />
           )}
-          <Turns id={id} turns={turns} more={more} actions={actions} />
+          <Turns id={id} turns={turns} more={more} actions={actions} keepPlace={keepPlace} />
           {away && <Below thread={thread} working={working} onEnd={toEnd} />}
         </div>
       </div>
@@ -196,20 +196,21 @@ interface TurnsProps {
   turns: Turn[];
   more: boolean;
   actions: TurnActions;
+  keepPlace: (change: () => Promise<void>) => void;
 }
 
-function Turns({ id, turns, more, actions }: TurnsProps) {
+function Turns({ id, turns, more, actions, keepPlace }: TurnsProps) {
   const { t } = useTexts();
   const [drawn, setDrawn] = useState(DRAWN_TURNS);
   const hidden = turns.length > drawn;
-  const earlier = () => {
+  const earlier = async () => {
     setDrawn(drawn + DRAWN_TURNS);
-    if (!hidden || turns.length <= drawn + DRAWN_TURNS) void loadEarlier(id).catch(() => undefined);
+    if (more && turns.length <= drawn + DRAWN_TURNS) await loadEarlier(id).catch(() => undefined);
   };
   return (
     <>
       {(hidden || more) && (
-        <button type="button" className="button quiet earlier" onClick={earlier}>
+        <button type="button" className="button quiet earlier" onClick={() => keepPlace(earlier)}>
           {t("thread.earlier")}
         </button>
       )}

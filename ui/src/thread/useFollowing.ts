@@ -10,6 +10,8 @@ export interface Following {
   /** The reader is away from the end. */
   away: boolean;
   toEnd: () => void;
+  /** Makes a change above, and leaves what is read where it is. */
+  keepPlace: (change: () => Promise<void>) => void;
 }
 
 /** Keeps the end in sight while the reader is there, and leaves the page alone when not. */
@@ -36,6 +38,16 @@ export function useFollowing(): Following {
     setAway(!near);
   }, []);
 
+  const keepPlace = useCallback((change: () => Promise<void>) => {
+    const area = scroller.current;
+    const fromEnd = area === null ? 0 : area.scrollHeight - area.scrollTop;
+    void change().finally(() =>
+      requestAnimationFrame(() => {
+        if (area !== null) area.scrollTop = area.scrollHeight - fromEnd;
+      }),
+    );
+  }, []);
+
   useLayoutEffect(jump, [jump]);
   useEffect(() => {
     const area = content.current;
@@ -48,5 +60,5 @@ export function useFollowing(): Following {
     return () => observer.disconnect();
   }, [jump]);
 
-  return { scroller, content, onScroll, away, toEnd };
+  return { scroller, content, onScroll, away, toEnd, keepPlace };
 }
