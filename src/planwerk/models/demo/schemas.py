@@ -47,6 +47,9 @@ _PATTERN_TRIES: Final = (
 )
 
 
+_PROSE: Final = ("text", "content", "body", "markdown", "answer", "reason", "summary", "description", "explanation")
+
+
 class Texts:
     """What strings are filled with, by the name of their property."""
 
@@ -55,11 +58,9 @@ class Texts:
 
     def named(self, name: str) -> str:
         name = name.lower()
-        if any(word in name for word in ("title", "name", "label", "topic", "subject", "heading")):
-            return self.title
         if any(word in name for word in ("query", "question", "search", "prompt", "message", "keyword")):
             return self.question or self.title
-        return self.prose
+        return self.prose if any(word in name for word in _PROSE) else self.title
 
 
 def instance(schema: Schema, texts: Texts) -> Any:
