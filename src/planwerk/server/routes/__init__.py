@@ -1,0 +1,1 @@
+"""The REST surface, one file per resource of `server.md` S2."""
