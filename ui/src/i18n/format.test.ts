@@ -3,6 +3,8 @@ import { bytes, money, span, wholeSeconds } from "./format";
 
 describe("a time span", () => {
   it.each([
+    [0.000_38, "0.4 ms"],
+    [0.0041, "4.1 ms"],
     [0.02, "0.02 s"],
     [1.14, "1.1 s"],
     [12.4, "12 s"],

@@ -20,8 +20,11 @@ function dates(locale: string, options: Intl.DateTimeFormatOptions): Intl.DateTi
   return made;
 }
 
-/** "0.02 s", "1.1 s", "12 s", "2 min 14 s". */
+/** "0.4 ms", "0.02 s", "1.1 s", "12 s", "2 min 14 s". */
 export function span(seconds: number, locale: string): string {
+  if (seconds < 0.01) {
+    return `${numbers(locale, { maximumSignificantDigits: seconds < 0.001 ? 1 : 2 }).format(seconds * 1000)} ms`;
+  }
   if (seconds >= 60) {
     const whole = Math.round(seconds);
     const minutes = Math.floor(whole / 60);

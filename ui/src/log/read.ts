@@ -16,6 +16,12 @@ export function number(data: Data, name: string): number | null {
   return null;
 }
 
+/** Milliseconds, with the microseconds that `Date` drops: a step may take less than one. */
+export function moment(time: string): number {
+  const micro = /\.\d{3}(\d{1,3})/.exec(time)?.[1] ?? "";
+  return Date.parse(time) + Number(`0.${micro || "0"}`);
+}
+
 export function texts(data: Data, name: string): string[] {
   const value = data[name];
   return Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];

@@ -1,5 +1,5 @@
 import type { Envelope, Failure, ServerText, Usage } from "../api/types";
-import { failure, number, text, usage } from "./read";
+import { failure, moment, number, text, usage } from "./read";
 
 /** One execution of a step. */
 export interface Execution {
@@ -123,7 +123,7 @@ class Reader {
   }
 
   private open({ time, data }: Envelope): void {
-    this.model.opened = Date.parse(time);
+    this.model.opened = moment(time);
     this.model.blueprint = text(data, "blueprint");
     this.model.profileName = text(data, "profile_name") ?? text(data, "profile");
     this.model.profileVersion = number(data, "profile_version");
@@ -131,7 +131,7 @@ class Reader {
 
   /** It is written when the model has answered, and tells how long that took. */
   private modelCalled({ time, data }: Envelope): void {
-    const to = Date.parse(time);
+    const to = moment(time);
     const from = to - (number(data, "duration_seconds") ?? 0) * 1000;
     this.executions.get(text(data, "execution") ?? "")?.waits.push({ from, to });
   }
@@ -148,7 +148,7 @@ class Reader {
       scope: text(data, "scope"),
       attempt: number(data, "attempt") ?? 1,
       status: "working",
-      due: before?.due ?? Date.parse(time),
+      due: before?.due ?? moment(time),
       end: null,
       duePosition: before?.duePosition ?? position,
       endPosition: null,
@@ -163,7 +163,7 @@ class Reader {
   private finished({ position, time, data }: Envelope): void {
     this.change(data, {
       status: data.discarded === true ? "dropped" : "done",
-      end: Date.parse(time),
+      end: moment(time),
       endPosition: position,
       outputs: positions(data.outputs),
     });
@@ -173,7 +173,7 @@ class Reader {
     const retryAt = text(data, "retry_at");
     this.change(data, {
       status: retryAt === null ? "failed" : "working",
-      end: retryAt === null ? Date.parse(time) : null,
+      end: retryAt === null ? moment(time) : null,
       endPosition: position,
       error: failure(data),
       retryAt,
@@ -202,7 +202,7 @@ class Reader {
 
   private end({ time, data }: Envelope): void {
     const status = text(data, "status");
-    this.model.ended = Date.parse(time);
+    this.model.ended = moment(time);
     this.model.status = status === "failed" || status === "stopped" ? status : "completed";
     this.model.error = failure(data);
     this.model.usage = usage(data);

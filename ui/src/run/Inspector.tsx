@@ -6,7 +6,7 @@ import { Choice } from "../parts/Choice";
 import { CopyButton } from "../parts/CopyButton";
 import { Icon } from "../parts/Icon";
 import { useTexts } from "../parts/useTexts";
-import { causesOf, effectsOf, type Selection } from "./chain";
+import { causesOf, effectsOf, publishedBy, type Selection } from "./chain";
 import { shortName } from "./Graph";
 import { PayloadTree } from "./PayloadTree";
 
@@ -155,7 +155,7 @@ function CauseTab({ model, event, onEvent }: Omit<EventTabProps, "count">) {
       </div>
       {takers.length === 0 && <p className="small faint">{t("run.noEffect")}</p>}
       {takers.map((one) => (
-        <StepBox key={one.id} execution={one} model={model} positions={one.outputs} words={t("run.publishes")} onEvent={onEvent} />
+        <StepBox key={one.id} execution={one} model={model} positions={publishedBy(model, one.id)} words={t("run.publishes")} onEvent={onEvent} />
       ))}
     </>
   );
@@ -260,7 +260,7 @@ function LogTab({ model, entries, selection, onEvent }: LogTabProps) {
               <EntryName entry={entry} />
             </button>
           ) : (
-            <EntryWords entry={entry} />
+            <EntryWords entry={entry} model={model} />
           )}
         </li>
       ))}
@@ -268,9 +268,9 @@ function LogTab({ model, entries, selection, onEvent }: LogTabProps) {
   );
 }
 
-function EntryWords({ entry }: { entry: Envelope }) {
+function EntryWords({ entry, model }: { entry: Envelope; model: RunModel }) {
   const { step, execution } = entry.data;
-  const subject = typeof step === "string" ? step : typeof execution === "string" ? (execution.split("-").at(-1) ?? "") : "";
+  const subject = typeof step === "string" ? step : model.executions.find((one) => one.id === execution)?.step;
   return (
     <span>
       <EntryName entry={entry} /> <span className="faint">{subject}</span>
@@ -286,8 +286,10 @@ function EntryName({ entry }: { entry: Envelope }) {
 const KNOWN = [
   "run_opened",
   "execution_due",
+  "execution_started",
   "execution_finished",
   "execution_failed",
+  "model_called",
   "precondition_answered",
   "ownership_taken",
   "stop_requested",

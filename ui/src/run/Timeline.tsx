@@ -21,9 +21,11 @@ export function Timeline({ model, now, selection, onExecution }: TimelineProps) 
   const { t, locale } = useTexts();
   const [rows, setRows] = useState<"compact" | "full">("compact");
   const view = timelineOf(model, now, rows === "full");
-  const digits = view.seconds < 1 ? 2 : view.seconds < 6 ? 1 : 0;
-  const mark = (seconds: number) =>
-    seconds === 0 ? "0" : seconds >= 60 ? span(seconds, locale) : `${seconds.toLocaleString(locale, { maximumFractionDigits: digits })} s`;
+  const mark = (seconds: number) => {
+    if (seconds === 0) return "0";
+    if (seconds < 0.01 || seconds >= 60) return span(seconds, locale);
+    return `${seconds.toLocaleString(locale, { maximumFractionDigits: 2 })} s`;
+  };
   return (
     <section className="pane at-time" aria-label={t("run.timeline")}>
       <header>

@@ -14,6 +14,11 @@ describe("the causal chain", () => {
     expect(effectsOf(model, 8)).toEqual([]);
   });
 
+  it("holds what a step showed without returning it", () => {
+    const entries = journalOf("r1").map((one) => ({ ...one, data: { ...one.data, outputs: [] } }));
+    expect(effectsOf(runModel(entries), 4)).toEqual([8]);
+  });
+
   it("is walked by keys, and stays where it ends", () => {
     const begin = move(model, NOTHING_SELECTED, "effect");
     expect(begin).toEqual({ execution: null, position: 2 });

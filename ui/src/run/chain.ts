@@ -15,11 +15,14 @@ export function causesOf(model: RunModel, position: number): number[] {
   return maker === undefined ? [] : [...new Set(maker.inputs)].sort((a, b) => a - b);
 }
 
-/** Events that came of this one: what the steps that took it published. */
+/** Events that came of this one: what the steps that took it published or showed. */
 export function effectsOf(model: RunModel, position: number): number[] {
   const event = model.events.find((one) => one.position === position);
-  const takers = model.executions.filter((one) => event?.takenBy.includes(one.id) === true);
-  return [...new Set(takers.flatMap((one) => one.outputs))].sort((a, b) => a - b);
+  return event?.takenBy.flatMap((taker) => publishedBy(model, taker)).sort((a, b) => a - b) ?? [];
+}
+
+export function publishedBy(model: RunModel, execution: string): number[] {
+  return model.events.filter((one) => one.from === execution).map((one) => one.position);
 }
 
 export function selectEvent(model: RunModel, position: number): Selection {
@@ -30,7 +33,7 @@ export function selectEvent(model: RunModel, position: number): Selection {
 /** A step is shown by the last thing it published, or by what it took while it works. */
 export function selectExecution(model: RunModel, id: string): Selection {
   const execution = model.executions.find((one) => one.id === id);
-  return { execution: id, position: execution?.outputs.at(-1) ?? execution?.inputs.at(-1) ?? null };
+  return { execution: id, position: publishedBy(model, id).at(-1) ?? execution?.inputs.at(-1) ?? null };
 }
 
 export type Move = "cause" | "effect" | "before" | "after";

@@ -1,3 +1,4 @@
+import { moment } from "../log/read";
 import type { Execution, RunModel } from "../log/run";
 
 export interface Bar {
@@ -27,7 +28,7 @@ export interface TimelineView {
 /** One lane for each step (compact), or for each execution (full); bars in percent of the run's time. */
 export function timelineOf(model: RunModel, now: number, full: boolean): TimelineView {
   const start = model.opened ?? now;
-  const end = Math.max(model.ended ?? now, start + 1, ...model.executions.map((one) => one.end ?? 0));
+  const end = Math.max(model.ended ?? now, start + 0.1, ...model.executions.map((one) => one.end ?? 0));
   const share = (time: number) => (100 * (Math.max(time, start) - start)) / (end - start);
   const groups = new Map<string, Execution[]>();
   for (const one of model.executions) {
@@ -40,7 +41,7 @@ export function timelineOf(model: RunModel, now: number, full: boolean): Timelin
 }
 
 function laneOf(model: RunModel, executions: Execution[], share: (time: number) => number, now: number): Lane {
-  const outputs = new Set(executions.flatMap((one) => one.outputs));
+  const ids = new Set<string | null>(executions.map((one) => one.id));
   const bars = executions.map((execution) => {
     const left = share(execution.due);
     const waits = execution.waits.map(({ from, to }) => {
@@ -54,8 +55,8 @@ function laneOf(model: RunModel, executions: Execution[], share: (time: number) 
     called: executions[0]?.step.includes(".") === true,
     bars,
     ticks: model.events
-      .filter((event) => outputs.has(event.position))
-      .map((event) => ({ position: event.position, left: share(Date.parse(event.time)) })),
+      .filter((event) => ids.has(event.from))
+      .map((event) => ({ position: event.position, left: share(moment(event.time)) })),
     status: statusOf(executions),
     seconds: executions.reduce((sum, one) => sum + Math.max(0, (one.end ?? now) - one.due) / 1000, 0),
   };
@@ -67,7 +68,7 @@ export function statusOf(executions: readonly Execution[]): Execution["status"] 
   return order.find((status) => executions.some((one) => one.status === status)) ?? "done";
 }
 
-const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 86_400];
+const STEPS = [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 86_400];
 
 function marksOf(seconds: number): TimelineView["marks"] {
   const step = STEPS.find((one) => seconds / one <= 6) ?? 86_400 * Math.ceil(seconds / 86_400 / 6);

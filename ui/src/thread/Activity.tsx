@@ -3,7 +3,7 @@ import type { Envelope } from "../api/types";
 import { serverText } from "../i18n";
 import { span, wholeSeconds } from "../i18n/format";
 import { liveText } from "../log/live";
-import { runModel, stepName, type Execution, type RunModel } from "../log/run";
+import { runModel, stepName, type Execution, type RunEvent, type RunModel } from "../log/run";
 import type { RunFacts } from "../log/state";
 import { Choice } from "../parts/Choice";
 import { Icon } from "../parts/Icon";
@@ -130,8 +130,9 @@ function Step({ execution, model }: { execution: Execution; model: RunModel }) {
 function StepDetails({ execution, model }: { execution: Execution; model: RunModel }) {
   const { t } = useTexts();
   const [tab, setTab] = useState<"arguments" | "result">("arguments");
-  const positions = tab === "arguments" ? execution.inputs : execution.outputs;
-  const events = model.events.filter((event) => positions.includes(event.position));
+  const taken = (event: RunEvent) => execution.inputs.includes(event.position);
+  const published = (event: RunEvent) => event.from === execution.id;
+  const events = model.events.filter(tab === "arguments" ? taken : published);
   const panel = `details-${execution.id}`;
   return (
     <div className="call">
