@@ -105,6 +105,7 @@ class Planwerk:
         self._given_model = model if model is not None and not isinstance(model, str) else None
         named = model if isinstance(model, str) else None
         self.models = models or ModelCatalogue(CatalogueSettings(model=named))
+        self._left_open = {name for name, given in (("storage", storage), ("models", models or model)) if given is None}
         self._storage_path = _path_of(storage)
         self._durability: Literal["process", "power"] = durability
         self._application_providers = tuple(providers)
@@ -112,6 +113,20 @@ class Planwerk:
         self.live = LiveHub()
         self.started = False
         self._tasks: list[asyncio.Task[None]] = []
+
+    def fill_in(
+        self, *, storage: str | Path | None, models: ModelCatalogue, durability: Literal["process", "power"]
+    ) -> None:
+        """Take from settings what the code that made this object left open; before the start."""
+        if "storage" in self._left_open:
+            self._storage_path, self._durability = _path_of(storage), durability
+        if "models" in self._left_open:
+            self.models = models
+
+    @property
+    def provided(self) -> tuple[Any, ...]:
+        """The types that the application's own providers make."""
+        return tuple(annotation for annotation, _ in self._application_providers)
 
     # Life -------------------------------------------------------------------------------------------------------------
 
