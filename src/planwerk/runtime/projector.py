@@ -78,7 +78,7 @@ def project(memory: RunMemory, entry: journal.Entry, into: Projection) -> None:
             _started(memory, into)
         case journal.EventPublished(event) if not entry.discarded:
             _published(memory, event, entry.at, into)
-        case journal.StopReached(_, at):
+        case journal.StopReached(_, at) if not isinstance(memory.stop, ExceptionEvent):
             _replied(memory, at, into)
         case journal.RunEnded():
             _ended(memory, entry, into)
@@ -116,7 +116,9 @@ def _published(memory: RunMemory, event: Event, at: int, into: Projection) -> No
 
 
 def _replied(memory: RunMemory, at: int, into: Projection) -> None:
-    """The run's one reply: its message id is the run's id."""
+    """The run's one reply, whose message id is the run's id: at the stop, and for a run that failed or was stopped at
+    its end, when what a broken-off answer had said is known.
+    """
     if memory.replied:
         return
     memory.replied = True

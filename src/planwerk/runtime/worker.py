@@ -167,33 +167,34 @@ class Worker:
     # One run ---------------------------------------------------------------------------------------------------------
 
     async def _drive(self, lease: Lease) -> None:
-        run, finished = lease.run, False
         try:
-            found = await self._journal.read(run)
-            if not found:
-                log.error("run %s is in the queue, but has no journal; it is taken out", run)
-                finished = True
-                return
+            finished = await self._drive_to_end(lease)
+            await self._queue.release(lease, finished=finished)
+        except Exception:
+            log.exception("run %s could not be driven; it is taken again when its lease has lapsed", lease.run)
+        finally:
+            self._tasks.pop(lease.run, None)
+            self._room.set()
+
+    async def _drive_to_end(self, lease: Lease) -> bool:
+        """Drive a leased run; whether it is over."""
+        run = lease.run
+        found = await self._journal.read(run)
+        if not found:
+            log.error("run %s is in the queue, but has no journal; it is taken out", run)
+            return True
+        try:
             driver = await self._driver(lease, found)
             if driver is not None:
                 await self._until_ended(driver, lease, found)
-            finished = True
         except RunLost as lost:
             log.info("%s", lost)
-        except asyncio.CancelledError:
-            raise
-        except Exception:
-            log.exception("run %s could not be driven; it is taken again when its lease has lapsed", run)
-            return
+            return False
         finally:
             self._drivers.pop(run, None)
-            self._tasks.pop(run, None)
-            self._room.set()
-            if finished:
-                self._live.ended(run)
-                self._stopping.pop(run, None)
-        with contextlib.suppress(Exception):
-            await self._queue.release(lease, finished=finished)
+        self._live.ended(run)
+        self._stopping.pop(run, None)
+        return True
 
     async def _until_ended(self, driver: RunDriver, lease: Lease, found: list[journal.Entry]) -> None:
         renewing = asyncio.get_running_loop().create_task(self._renew(lease))

@@ -1,0 +1,148 @@
+"""What every work queue, context store and list of records keeps (E7.3, E9)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from planwerk.runtime.contexts import NotANumber, RunContext, ThreadContext
+from planwerk.runtime.ports import RunRecord
+from planwerk.workflow.ids import RunId, new_id
+from tests.runtime.stores import ADAPTERS, OpenStores, open_stores
+
+
+@pytest.fixture(params=ADAPTERS)
+async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[OpenStores]:
+    async with open_stores(request.param, tmp_path) as opened:
+        yield opened
+
+
+RUN, OTHER = RunId(new_id()), RunId(new_id())
+
+
+async def test_a_run_is_leased_to_one_worker_until_its_lease_lapses(stores: OpenStores) -> None:
+    await stores.queue.enqueue(RUN)
+
+    first = await stores.queue.take("one", now_microseconds=0, lease_microseconds=10)
+    assert first is not None
+    assert await stores.queue.take("two", now_microseconds=5, lease_microseconds=10) is None
+    second = await stores.queue.take("two", now_microseconds=10, lease_microseconds=10)
+
+    assert second is not None
+    assert second.fence > first.fence
+    assert await stores.queue.renew(first, until_microseconds=99) is None
+    assert await stores.queue.renew(second, until_microseconds=99) is not None
+    assert await stores.queue.take("three", now_microseconds=50, lease_microseconds=10) is None
+
+
+async def test_a_finished_run_leaves_the_queue_and_a_released_one_is_taken_again(stores: OpenStores) -> None:
+    await stores.queue.enqueue(RUN)
+    lease = await stores.queue.take("one", now_microseconds=0, lease_microseconds=10)
+    assert lease is not None
+    await stores.queue.release(lease, finished=False)
+    again = await stores.queue.take("two", now_microseconds=1, lease_microseconds=10)
+    assert again is not None
+
+    await stores.queue.release(again, finished=True)
+
+    assert await stores.queue.take("three", now_microseconds=100, lease_microseconds=10) is None
+
+
+async def test_a_lease_that_passed_on_releases_nothing(stores: OpenStores) -> None:
+    await stores.queue.enqueue(RUN)
+    old = await stores.queue.take("one", now_microseconds=0, lease_microseconds=10)
+    new = await stores.queue.take("two", now_microseconds=10, lease_microseconds=100)
+    assert old is not None
+    assert new is not None
+
+    await stores.queue.release(old, finished=True)
+
+    assert await stores.queue.renew(new, until_microseconds=500) is not None
+
+
+async def test_a_run_is_not_taken_before_its_time(stores: OpenStores) -> None:
+    await stores.queue.enqueue(RUN, not_before_microseconds=100)
+
+    assert await stores.queue.take("one", now_microseconds=99, lease_microseconds=10) is None
+    assert await stores.queue.take("one", now_microseconds=100, lease_microseconds=10) is not None
+
+
+async def test_asking_twice_for_a_run_is_one_entry(stores: OpenStores) -> None:
+    await stores.queue.enqueue(RUN)
+    await stores.queue.enqueue(RUN)
+    assert await stores.queue.take("one", now_microseconds=0, lease_microseconds=10) is not None
+
+    assert await stores.queue.take("one", now_microseconds=0, lease_microseconds=10) is None
+
+
+async def test_a_named_run_can_be_taken(stores: OpenStores) -> None:
+    await stores.queue.enqueue(RUN)
+    await stores.queue.enqueue(OTHER)
+
+    lease = await stores.queue.take("one", now_microseconds=0, lease_microseconds=10, run=OTHER)
+
+    assert lease is not None
+    assert lease.run == OTHER
+
+
+async def test_a_counter_counts_each_of_many_concurrent_increments(stores: OpenStores) -> None:
+    context = RunContext(stores.contexts, "run")
+
+    await asyncio.gather(*(context.increment("seen") for _ in range(25)))
+
+    assert await context.get("seen") == 25
+
+
+async def test_contexts_of_runs_and_threads_are_apart_and_end_with_their_owner(stores: OpenStores) -> None:
+    run, thread = RunContext(stores.contexts, "same"), ThreadContext(stores.contexts, "same")
+    await run.set("key", {"a": [1, None]})
+    await thread.set("key", "kept")
+
+    await stores.contexts.forget("run", "same")
+
+    assert await run.get("key", "nothing") == "nothing"
+    assert await thread.get("key") == "kept"
+
+
+async def test_counting_what_is_no_number_is_refused(stores: OpenStores) -> None:
+    context = RunContext(stores.contexts, "run")
+    await context.set("name", "Anna")
+
+    with pytest.raises(NotANumber, match="name"):
+        await context.increment("name")
+
+
+def record(run: str, *, started: int, thread: str | None = None, tenant: str = "default") -> RunRecord:
+    return RunRecord(
+        run=run,
+        tenant=tenant,
+        workspace="w",
+        thread=thread,
+        message=None,
+        profile="p",
+        profile_name="P",
+        profile_version=1,
+        blueprint="B",
+        status="running",
+        actor={"kind": "user", "id": "1", "name": "Anna"},
+        started_microseconds=started,
+    )
+
+
+async def test_records_are_replaced_and_listed_newest_first_within_a_tenant(stores: OpenStores) -> None:
+    for number in range(3):
+        await stores.records.put(record(f"r{number}", started=number, thread="t"))
+    await stores.records.put(record("foreign", started=9, tenant="other"))
+    ended = replace(record("r1", started=1, thread="t"), status="failed", ended_microseconds=5, error={"code": "x"})
+    await stores.records.put(ended)
+
+    assert await stores.records.get("r1") == ended
+    assert await stores.records.get("unknown") is None
+    assert [found.run for found in await stores.records.newest("default")] == ["r2", "r1", "r0"]
+    assert [found.run for found in await stores.records.newest("default", before_microseconds=2, limit=1)] == ["r1"]
+    assert [found.run for found in await stores.records.of_thread("default", "t")] == ["r0", "r1", "r2"]
+    assert await stores.records.of_thread("other", "t") == []
