@@ -68,7 +68,8 @@ export function statusOf(executions: readonly Execution[]): Execution["status"] 
   return order.find((status) => executions.some((one) => one.status === status)) ?? "done";
 }
 
-const STEPS = [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 86_400];
+const SECONDS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 86_400];
+const STEPS = [...[0.0001, 0.001, 0.01, 0.1].flatMap((one) => [one, 2 * one, 5 * one]), ...SECONDS];
 
 function marksOf(seconds: number): TimelineView["marks"] {
   const step = STEPS.find((one) => seconds / one <= 6) ?? 86_400 * Math.ceil(seconds / 86_400 / 6);
