@@ -12,8 +12,27 @@ import planwerk
 PUBLIC = [
     *("Agent", "AgentConfig", "Capability", "ControlAndDisplayEvent", "ControlEvent", "DisplayEvent", "Event"),
     *("EventDisplayer", "ExceptionEvent", "LLMEvent", "LLMStopEvent", "LocaleHandler", "LocaleString"),
-    *("ProfileTemplate", "RefusalReason", "RefusalStopEvent", "Retry", "RunInfo", "RunStalled", "SecretRef"),
-    *("StartEvent", "SteeringMessageEvent", "StepConfig", "StopEvent", "UserIdentity", "UserMessageEvent"),
+    *(
+        "Planwerk",
+        "ProfileTemplate",
+        "RefusalReason",
+        "RefusalStopEvent",
+        "RequestedFeatures",
+        "Retry",
+        "RunContext",
+        "RunInfo",
+        "RunStalled",
+        "SecretRef",
+    ),
+    *(
+        "StartEvent",
+        "SteeringMessageEvent",
+        "StepConfig",
+        "StopEvent",
+        "ThreadContext",
+        "UserIdentity",
+        "UserMessageEvent",
+    ),
     *("WorkflowError", "step"),
 ]
 

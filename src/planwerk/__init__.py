@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from planwerk.access.identity import UserIdentity
+    from planwerk.app import Planwerk
     from planwerk.messages.events import (
         LLMEvent,
         LLMStopEvent,
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
         SteeringMessageEvent,
         UserMessageEvent,
     )
+    from planwerk.runtime.contexts import RunContext, ThreadContext
     from planwerk.runtime.displayer import EventDisplayer
     from planwerk.runtime.locale_handler import LocaleHandler
+    from planwerk.runtime.requested_features import RequestedFeatures
     from planwerk.runtime.run_info import RunInfo
     from planwerk.workflow.blueprint import Agent, AgentConfig, ProfileTemplate, SecretRef, StepConfig
     from planwerk.workflow.capability import Capability
@@ -41,8 +44,11 @@ _NAMES: Final = {
     "planwerk.messages.events": (
         *("LLMEvent", "LLMStopEvent", "RefusalReason", "RefusalStopEvent", "SteeringMessageEvent", "UserMessageEvent"),
     ),
+    "planwerk.app": ("Planwerk",),
+    "planwerk.runtime.contexts": ("RunContext", "ThreadContext"),
     "planwerk.runtime.displayer": ("EventDisplayer",),
     "planwerk.runtime.locale_handler": ("LocaleHandler",),
+    "planwerk.runtime.requested_features": ("RequestedFeatures",),
     "planwerk.runtime.run_info": ("RunInfo",),
     "planwerk.workflow.blueprint": ("Agent", "AgentConfig", "ProfileTemplate", "SecretRef", "StepConfig"),
     "planwerk.workflow.capability": ("Capability",),
@@ -70,10 +76,13 @@ __all__ = [
     "LLMStopEvent",
     "LocaleHandler",
     "LocaleString",
+    "Planwerk",
     "ProfileTemplate",
     "RefusalReason",
     "RefusalStopEvent",
+    "RequestedFeatures",
     "Retry",
+    "RunContext",
     "RunInfo",
     "RunStalled",
     "SecretRef",
@@ -81,6 +90,7 @@ __all__ = [
     "SteeringMessageEvent",
     "StepConfig",
     "StopEvent",
+    "ThreadContext",
     "UserIdentity",
     "UserMessageEvent",
     "WorkflowError",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
 import platform
@@ -11,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from planwerk.access.ids import TenantId
 from planwerk.access.ports import Accounts
@@ -39,7 +38,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-DEFAULT_TENANT = TenantId("default")
+DEFAULT_TENANT: Final = TenantId("default")
+DEMO_PACE_SECONDS: Final = 0.02
+"""Pause of the demo model between two words, so that people see it stream."""
 Provider = tuple[Any, Callable[[ExecutionContext], Any]]
 
 
@@ -52,6 +53,18 @@ class UnsupportedStorage(PlanwerkError):
         super().__init__(
             f"there is no storage for {address.split('@')[-1]!r}.",
             what_to_do="Use sqlite:///FILE, or leave it out to keep everything in memory.",
+        )
+
+
+class UnsupportedBus(PlanwerkError):
+    """The bus address names no adapter that is installed."""
+
+    code = "unsupported_bus"
+
+    def __init__(self, address: str) -> None:
+        super().__init__(
+            f"there is no bus for {address.split('@')[-1]!r}.",
+            what_to_do="Leave it out: one process needs none.",
         )
 
 
@@ -95,7 +108,7 @@ class Planwerk:
         clock: Callable[[], int] | None = None,
     ) -> None:
         if bus is not None:
-            raise UnsupportedStorage(bus)
+            raise UnsupportedBus(bus)
         if blueprints is None:
             from planwerk.blueprints.llm_wrapping_agent import LLMWrappingAgent
 
@@ -104,7 +117,7 @@ class Planwerk:
         self._initial_profiles = tuple(profiles)
         self._given_model = model if model is not None and not isinstance(model, str) else None
         named = model if isinstance(model, str) else None
-        self.models = models or ModelCatalogue(CatalogueSettings(model=named))
+        self.models = models or ModelCatalogue(CatalogueSettings(model=named, demo_pace_seconds=DEMO_PACE_SECONDS))
         self._left_open = {name for name, given in (("storage", storage), ("models", models or model)) if given is None}
         self._storage_path = _path_of(storage)
         self._durability: Literal["process", "power"] = durability
@@ -139,6 +152,14 @@ class Planwerk:
         if self.started:
             return
         self.stores = _open(self._storage_path, self._durability)
+        self.started = True
+        try:
+            await self._set_up(work=work)
+        except BaseException:
+            await self.stop(seconds=0)
+            raise
+
+    async def _set_up(self, *, work: bool) -> None:
         self.access = AccessService.over(self.stores.accounts)
         self.workspaces = Workspaces(self.stores.workspace)
         self.profiles = ProfileDirectory(self.workspaces, self.blueprints)
@@ -154,16 +175,20 @@ class Planwerk:
             loop = asyncio.get_running_loop()
             for service in (self.projector, self.starter, self.worker):
                 self._tasks.append(loop.create_task(service.run()))
-        self.started = True
+            # Imports of the default model take a second that no first answer should wait for.
+            self._tasks.append(loop.create_task(self.models.warm_up()))
 
     async def stop(self, *, seconds: float = 5.0) -> None:
         """Take nothing more, let runs end or hand them over, and close the storage (S6.4)."""
         if not self.started:
             return
         self.started = False
-        await self.worker.shutdown(seconds=seconds)
-        with contextlib.suppress(Exception):
-            await self.projector.catch_up()
+        if self._tasks:
+            await self.worker.shutdown(seconds=seconds)
+            try:
+                await self.projector.catch_up()
+            except Exception:
+                log.exception("the last facts of runs were not recorded; the next start records them")
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
