@@ -15,6 +15,7 @@ from planwerk.access.ids import DEFAULT_TENANT, AccountId, TenantId
 from planwerk.access.parts import AccessParts
 from planwerk.access.passwords import Passwords
 from planwerk.access.ports import Accounts
+from planwerk.access.principal import Principal
 from planwerk.access.service import AccessService
 from planwerk.storage.in_memory.accounts import InMemoryAccounts
 from planwerk.storage.migrate import upgrade
@@ -25,6 +26,8 @@ from planwerk.workflow.ids import new_id
 BEGIN = datetime(2026, 5, 4, 9, 30, tzinfo=UTC)
 OTHER_TENANT = TenantId("other")
 ADAPTERS = ["in_memory", "sqlite"]
+HERE = "192.0.2.1"
+PASSWORD = "correct horse"
 
 
 class Clock:
@@ -69,3 +72,10 @@ async def open_accounts(adapter: str, at: Path) -> AsyncGenerator[Accounts]:
 
 def service_over(accounts: Accounts, clock: Clock) -> AccessService:
     return AccessService(AccessParts(accounts, clock=clock, passwords=cheap_passwords()))
+
+
+async def signed_in(access: AccessService, login: str = "ada", role: Role = Role.BUILDER) -> tuple[str, Principal]:
+    """The token of a new session of a new account, and its principal."""
+    await access.create_account(login, password=PASSWORD, role=role, name=login.title(), locale="de")
+    session = await access.sign_in(login, PASSWORD, HERE)
+    return session.token, session.principal
