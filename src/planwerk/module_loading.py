@@ -40,9 +40,8 @@ class ModuleBroken(ModuleError):
     def __init__(self, file: str, line: int | None, error: BaseException) -> None:
         place = file if line is None else f"{file}, line {line}"
         what = " ".join(str(error.msg if isinstance(error, SyntaxError) else error).split())
-        super().__init__(
-            f"{place}: {type(error).__name__}{f': {what}' if what else ''}", what_to_do="Correct it and start again."
-        )
+        told = f"{place}: {type(error).__name__}{f': {what}' if what else ''}"
+        super().__init__(told if told.endswith((".", "!", "?")) else f"{told}.", what_to_do="Correct it and try again.")
         self.file, self.line = file, line
 
 
@@ -90,7 +89,7 @@ def load(target: str) -> LoadedModule:
         ModuleBroken: Importing it failed.
         NothingToServe: It defines no blueprint and no `app`.
     """
-    module = _import_file(target) if _is_file(target) else _import_name(target)
+    module = _import_file(target) if is_file(target) else _import_name(target)
     given = getattr(module, APP, None)
     app = given if isinstance(given, Planwerk) else None
     blueprints = tuple(app.blueprints) if app is not None else blueprints_of(module)
@@ -123,7 +122,8 @@ def _is_blueprint(value: object) -> bool:
     return isinstance(value, type) and issubclass(value, Agent) and value is not Agent
 
 
-def _is_file(target: str) -> bool:
+def is_file(target: str) -> bool:
+    """Whether MODULE is meant as a file's path rather than a dotted name."""
     return target.endswith(".py") or "/" in target or Path(target).is_file()
 
 
