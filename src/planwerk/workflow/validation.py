@@ -192,7 +192,7 @@ def _scope_problems(
         where = f"{owner}.{step.spec.name}"
         yield from _base_class_problems(plan, step, where)
         yield from _output_problems(plan, step, where)
-        yield from _injection_problems(step.spec, step.spec.signature(), where, config_class, provided)
+        yield from _injection_problems(step.spec.signature(), where, config_class, provided, plan.capability)
         yield from _precondition_problems(plan, step, where, config_class, provided)
     for kind in plan.classes:
         if kind.call is None:
@@ -295,9 +295,15 @@ def _declared_outcome_problems(
 
 
 def _injection_problems(
-    spec: StepSpec, signature: Signature, where: str, config_class: type[AgentConfig], provided: Collection[Any]
+    signature: Signature,
+    where: str,
+    config_class: type[AgentConfig],
+    provided: Collection[Any],
+    capability: type[Capability] | None,
 ) -> Iterator[Problem]:
     for parameter in signature.injected:
+        if capability is not None and parameter.annotation is capability.config:
+            continue  # a config without it is a problem of its own
         if not _can_be_injected(parameter, config_class, provided):
             name = getattr(parameter.annotation, "__name__", str(parameter.annotation))
             yield Problem(
@@ -327,7 +333,7 @@ def _precondition_problems(
     signature = step.spec.precondition_signature()
     if signature is None:
         return
-    yield from _injection_problems(step.spec, signature, f"{where}, precondition", config_class, provided)
+    yield from _injection_problems(signature, f"{where}, precondition", config_class, provided, plan.capability)
     reachable = {cls for other in plan.steps for cls in other.returns.classes} | {plan.start, plan.request}
     reachable |= {outcome for kind in plan.classes if kind.call for outcome in kind.call.outcomes}
     for watched in step.watched:
