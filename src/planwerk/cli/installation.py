@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from planwerk.app import Planwerk
 from planwerk.cli.errors import CommandError
 from planwerk.models.catalogue import CatalogueSettings, ModelCatalogue
@@ -79,8 +76,3 @@ def refuse_broken(loaded: LoadedModule, target: str) -> None:
                 f"{blueprint.__name__} cannot run: {errors[0].where}: {errors[0].message}{more} (E6.3).",
                 what_to_do=f"'planwerk check {target}' lists every problem with its remedy.",
             )
-
-
-def given(**flags: Any) -> Mapping[str, Any]:
-    """Flags of the command line as the settings they stand for; None is not given."""
-    return {name: str(value) if name == "data" and value is not None else value for name, value in flags.items()}

@@ -19,7 +19,7 @@ def console(*, to_stderr: bool = False) -> Console:
 
 def print_json(data: Any) -> None:
     """One line of JSON on standard output."""
-    print(json.dumps(data, ensure_ascii=False, default=str))
+    print(json.dumps(data, ensure_ascii=False, default=str), flush=True)
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str) -> None:

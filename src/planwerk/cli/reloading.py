@@ -15,7 +15,7 @@ def serve_reloading(module: str | None, only: bool, options: dict[str, Any], *, 
     """Serve until told to end; each process gets the same API key, so that clients keep working."""
     from watchfiles import PythonFilter, run_process
 
-    settings = load(options and {**options, "data": str(options["data"]) if options["data"] else None}).settings
+    settings = load(options).settings
     key = settings.api_key.get_secret_value() if settings.api_key else f"pw_local_{secrets.token_urlsafe(32)}"
     run_process(
         *watched(module or settings.app),

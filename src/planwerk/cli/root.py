@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from planwerk.cli import check, graph, serve
+from planwerk.cli import check, config, doctor, graph, new, serve
 from planwerk.cli.errors import report, tell
 from planwerk.cli.exit_codes import ExitCode
 from planwerk.workflow.errors import PlanwerkError
@@ -57,9 +57,8 @@ def _usage(error: Exception, *, as_json: bool) -> ExitCode | None:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "planwerk"
     said = str(formatted()).rstrip()
-    tell(
-        "usage", said if said[-1:] in ".?!" else f"{said}.", f"'{command} --help' lists what there is.", as_json=as_json
-    )
+    said = said if said.endswith((".", "?", "!")) else f"{said}."
+    tell("usage", said, f"'{command} --help' lists what there is.", as_json=as_json)
     return ExitCode.USAGE
 
 
@@ -95,3 +94,6 @@ def root(
 app.command("serve")(serve.serve)
 app.command("check")(check.check)
 app.command("graph")(graph.graph)
+app.command("new")(new.new)
+app.command("doctor")(doctor.doctor)
+app.add_typer(config.app, name="config")

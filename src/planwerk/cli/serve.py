@@ -46,13 +46,13 @@ def serve(
 
 def serve_once(module: str | None, only: bool, options: dict[str, Any], *, as_json: bool) -> None:
     """Serve until told to end."""
-    from planwerk.cli.installation import given, installation
+    from planwerk.cli.installation import installation
     from planwerk.server.logging_setup import set_up_logging
     from planwerk.server.serving import ServingOptions, run
     from planwerk.server.serving import serve as serve_installation
     from planwerk.settings.loading import load
 
-    settings = load(given(**options)).settings
+    settings = load(options).settings
     set_up_logging(settings.log.level, settings.log.format)
     served = installation(settings, module, only=only)
     chosen = ServingOptions(

@@ -211,7 +211,7 @@ async def _refuse_open_door(access: AccessService, listener: socket.socket, opti
         )
     if options.api_key is not None and is_guessable(options.api_key):
         raise BindRefused(
-            f"{options.host} can be reached from other machines, and the fixed API key is short enough to guess (S1.3).",
+            f"{options.host} can be reached from other machines, and the fixed API key can be guessed (S1.3).",
             what_to_do="Take a key of 20 characters or more, made at random, or none.",
         )
 

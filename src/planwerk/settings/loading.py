@@ -82,7 +82,7 @@ class Loaded:
             variable=info.variable.replace("NAME", key[1].upper()) if len(key) > 2 else info.variable,
         )
 
-    def keys(self) -> list[str]:
+    def names(self) -> list[str]:
         """Every setting there is; of sections with names, those that are set."""
         named = {key for layer in self.layers for key in layer.values}
         listed = [key for key in known_keys() if "NAME" not in key]
