@@ -1,0 +1,175 @@
+"""What routes need of the installation they serve, and how they find a thread or a run for whoever asks.
+
+`planwerk.app.Planwerk` has all of it; server/ does not import that. What is foreign, and what does not exist, looks the
+same: every finder asks `authorize` before it gives anything back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Protocol, cast
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from planwerk.access.actions import Action, Resource
+from planwerk.access.authorize import allowed, authorize
+from planwerk.access.ids import AccountId, TenantId
+from planwerk.access.principal import Principal
+from planwerk.access.service import AccessService
+from planwerk.locales import LOCALES, best_locale
+from planwerk.models.catalogue import ModelCatalogue
+from planwerk.runtime.errors import UnknownRun
+from planwerk.runtime.host import Host
+from planwerk.runtime.live import LiveHub
+from planwerk.runtime.ports import RunRecord
+from planwerk.runtime.profiles import BlueprintRegistry, Profile, ProfileDirectory
+from planwerk.workflow.ids import RunId, ThreadId, WorkspaceId, parse_id
+from planwerk.workspace.rules.errors import NotFound
+from planwerk.workspace.views import ThreadView
+from planwerk.workspace.workspace import Workspace
+from planwerk.workspace.workspaces import Workspaces
+
+
+class Parts(Protocol):
+    """The installation as the server uses it."""
+
+    access: AccessService
+    workspaces: Workspaces
+    profiles: ProfileDirectory
+    blueprints: BlueprintRegistry
+    models: ModelCatalogue
+    host: Host
+    live: LiveHub
+    started: bool
+
+    async def start(self) -> None: ...
+
+    async def stop(self, *, seconds: float = ...) -> None: ...
+
+
+def parts_of(connection: HTTPConnection) -> Parts:
+    """The installation that this application serves: `app.state.planwerk`."""
+    return cast("Parts", connection.app.state.planwerk)
+
+
+Installed = Annotated[Parts, Depends(parts_of)]
+
+
+def locale_of(connection: HTTPConnection, principal: Principal | None = None) -> str:
+    """The account's language, else the best of `Accept-Language`, else English (E1.9)."""
+    if principal is not None and principal.locale:
+        return best_locale(principal.locale)
+    for part in connection.headers.get("Accept-Language", "").split(","):
+        named = part.partition(";")[0].strip()
+        if named and named.split("-")[0].lower() in LOCALES:
+            return best_locale(named)
+    return best_locale("en")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundThread:
+    """A thread that the asking person may use, with its workspace in her hands."""
+
+    space: Workspace
+    workspace: WorkspaceId
+    view: ThreadView
+    resource: Resource
+
+
+async def find_workspace(parts: Parts, principal: Principal, workspace: str, action: Action) -> Workspace:
+    """The workspace in the person's hands.
+
+    Raises:
+        NotFound: There is none, or it is not hers.
+    """
+    identity = parse_id(workspace, WorkspaceId)
+    space = parts.workspaces.of(principal.tenant, identity, principal.actor())
+    try:
+        about = await space.about()
+    except NotFound:
+        authorize(principal, action, Resource.missing("workspace", workspace))
+        raise
+    kind = "admin_workspace" if about.kind == "admin" else "workspace"
+    owner = AccountId(about.owner) if about.owner else None
+    authorize(principal, action, Resource(kind, workspace, principal.tenant, owner=owner))
+    return space
+
+
+async def find_thread(parts: Parts, principal: Principal, thread: str, action: Action) -> FoundThread:
+    """A thread by its id alone.
+
+    Raises:
+        NotFound: There is none, or it is not hers.
+    """
+    identity = parse_id(thread, ThreadId)
+    workspace = await parts.workspaces.locate_thread(principal.tenant, identity)
+    if workspace is None:
+        authorize(principal, action, Resource.missing("thread", thread))
+        raise NotFound("thread", thread)
+    space = parts.workspaces.of(principal.tenant, workspace, principal.actor())
+    try:
+        about = await space.about()
+        view = await space.thread(identity)
+    except NotFound:
+        authorize(principal, action, Resource.missing("thread", thread))
+        raise
+    owner = AccountId(about.owner) if about.owner else None
+    resource = Resource("thread", thread, principal.tenant, owner=owner)
+    authorize(principal, action, resource)
+    return FoundThread(space, workspace, view, resource)
+
+
+async def find_run(parts: Parts, principal: Principal, run: str, action: Action) -> RunRecord:
+    """A run's record.
+
+    Raises:
+        NotFound: There is none, or it is not hers.
+    """
+    identity = parse_id(run, RunId)
+    try:
+        record = await parts.host.status(identity)
+    except UnknownRun:
+        authorize(principal, action, Resource.missing("run", run))
+        raise
+    authorize(principal, action, run_resource(record))
+    return record
+
+
+def run_resource(record: RunRecord) -> Resource:
+    """A run as `authorize` knows it: its owner is who started it."""
+    actor = record.actor
+    owner = AccountId(actor["id"]) if actor.get("kind") == "user" else None
+    return Resource("run", record.run, TenantId(record.tenant), owner=owner)
+
+
+def may_inspect(principal: Principal, record: RunRecord) -> bool:
+    """Whether she may see whole prompts and what the run cost (S2.4)."""
+    return allowed(principal, Action.RUN_INSPECT, run_resource(record))
+
+
+def profile_resource(profile: Profile, tenant: TenantId) -> Resource:
+    """A profile as `authorize` knows it."""
+    access = frozenset(profile.data.access) or None
+    return Resource("profile", profile.slug, tenant, access=access)
+
+
+async def find_profile(parts: Parts, principal: Principal, slug: str, action: Action) -> Profile:
+    """A profile by its slug.
+
+    Raises:
+        UnknownProfile: There is none.
+        NotFound: It is not hers to use.
+    """
+    profile = await parts.profiles.get(principal.tenant, slug)
+    authorize(principal, action, profile_resource(profile, principal.tenant))
+    return profile
+
+
+async def usable_profiles(parts: Parts, principal: Principal) -> list[Profile]:
+    """The profiles a person may use, the default one first."""
+    return [
+        profile
+        for profile in await parts.profiles.list(principal.tenant)
+        if allowed(principal, Action.PROFILE_USE, profile_resource(profile, principal.tenant))
+    ]

@@ -1,0 +1,165 @@
+"""`/api/profiles` and `/api/blueprints`: what people chat with, and what it is made of (S2.1)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Request, Response
+
+from planwerk.access.actions import Action, Resource
+from planwerk.access.authorize import allowed, authorize
+from planwerk.access.principal import Principal
+from planwerk.runtime.profiles import Profile, ProfileArtifact
+from planwerk.server.authentication import SignedIn
+from planwerk.server.etags import etag, version_of
+from planwerk.server.parts import (
+    Installed,
+    Parts,
+    find_profile,
+    locale_of,
+    profile_resource,
+    usable_profiles,
+)
+from planwerk.server.shapes import (
+    BlueprintView,
+    Items,
+    ProfileChange,
+    ProfileGiven,
+    ProfileModel,
+    ProfileView,
+    TemplateView,
+)
+from planwerk.workflow.composition import start_classes
+from planwerk.workflow.locale_string import LocaleString
+
+router = APIRouter(tags=["profiles"])
+
+
+@router.get("/api/profiles", operation_id="list_profiles")
+async def list_profiles(request: Request, parts: Installed, principal: SignedIn) -> Items[ProfileView]:
+    """The profiles the person may use, the default one first."""
+    locale = locale_of(request, principal)
+    profiles = await usable_profiles(parts, principal)
+    items = [
+        profile_view(parts, profile, principal, locale, is_default=place == 0) for place, profile in enumerate(profiles)
+    ]
+    return Items(items=items)
+
+
+@router.get("/api/profiles/{profile}", operation_id="read_profile")
+async def read_profile(
+    request: Request, response: Response, parts: Installed, principal: SignedIn, profile: str
+) -> ProfileView:
+    """One profile; with its settings for those who may edit it."""
+    found = await find_profile(parts, principal, profile, Action.PROFILE_READ)
+    response.headers["ETag"] = etag(found.version)
+    return await _full(request, parts, principal, found)
+
+
+@router.post("/api/profiles", operation_id="create_profile", status_code=201)
+async def create_profile(
+    request: Request, response: Response, parts: Installed, principal: SignedIn, given: ProfileGiven
+) -> ProfileView:
+    """Make a profile of a served blueprint."""
+    authorize(principal, Action.PROFILE_CREATE, Resource.of_tenant(principal.tenant))
+    data = ProfileArtifact(
+        slug=given.id,
+        name=_text(given.name),
+        description=_text(given.description),
+        icon=given.icon,
+        starters=tuple(map(_text, given.starters)),
+        blueprint=given.blueprint,
+        config=given.config,
+        access=tuple(given.access),
+        models=tuple(given.models),
+    )
+    made = await parts.profiles.create(principal.tenant, data, actor=principal.actor())
+    response.headers["ETag"] = etag(made.version)
+    response.headers["Location"] = f"/api/profiles/{made.slug}"
+    return await _full(request, parts, principal, made)
+
+
+@router.patch("/api/profiles/{profile}", operation_id="change_profile")
+async def change_profile(
+    request: Request,
+    response: Response,
+    parts: Installed,
+    principal: SignedIn,
+    profile: str,
+    change: ProfileChange,
+    if_match: Annotated[str | None, Header()] = None,
+) -> ProfileView:
+    """Change a profile; with `If-Match`, only the version the change was made on."""
+    await find_profile(parts, principal, profile, Action.PROFILE_EDIT)
+    changes: dict[str, Any] = change.model_dump(exclude_unset=True)
+    for name in ("name", "description"):
+        if changes.get(name) is not None:
+            changes[name] = _text(changes[name]).model_dump()
+    if changes.get("starters") is not None:
+        changes["starters"] = [_text(starter).model_dump() for starter in changes["starters"]]
+    edited = await parts.profiles.edit(
+        principal.tenant, profile, changes, actor=principal.actor(), base_version=version_of(if_match)
+    )
+    response.headers["ETag"] = etag(edited.version)
+    return await _full(request, parts, principal, edited)
+
+
+@router.get("/api/blueprints", operation_id="list_blueprints")
+async def list_blueprints(request: Request, parts: Installed, principal: SignedIn) -> Items[BlueprintView]:
+    """The blueprints served here, with the forms of their profiles."""
+    authorize(principal, Action.BLUEPRINT_READ, Resource.of_tenant(principal.tenant))
+    locale = locale_of(request, principal)
+    views = [
+        BlueprintView(
+            name=blueprint.__name__,
+            description=blueprint.summary(),
+            config_schema=blueprint.config.model_json_schema(),
+            starts=[cls.__name__ for cls in start_classes(blueprint)],
+            templates=[
+                TemplateView(
+                    name=template.name.text(locale),
+                    description=template.description.text(locale),
+                    config=dict(template.config),
+                    is_default=template.is_default,
+                )
+                for template in blueprint.templates
+            ],
+        )
+        for blueprint in parts.blueprints
+    ]
+    return Items(items=views)
+
+
+async def _full(request: Request, parts: Parts, principal: Principal, profile: Profile) -> ProfileView:
+    profiles = await usable_profiles(parts, principal)
+    is_default = bool(profiles) and profiles[0].slug == profile.slug
+    view = profile_view(parts, profile, principal, locale_of(request, principal), is_default=is_default)
+    if allowed(principal, Action.PROFILE_EDIT, profile_resource(profile, principal.tenant)):
+        view.config = dict(profile.data.config)
+        view.config_schema = profile.blueprint.config.model_json_schema()
+        view.access = list(profile.data.access)
+        view.models = list(profile.data.models)
+    return view
+
+
+def profile_view(parts: Parts, profile: Profile, principal: Principal, locale: str, *, is_default: bool) -> ProfileView:
+    """A profile as people see it: what it is for, what data it sees, and where its model runs."""
+    model = parts.models.describe(getattr(profile.config, "llm", None) or parts.models.default.name)
+    return ProfileView(
+        id=profile.slug,
+        artifact_id=profile.artifact_id,
+        name=profile.data.name.text(locale),
+        description=profile.data.description.text(locale),
+        icon=profile.data.icon,
+        starters=[starter.text(locale) for starter in profile.data.starters],
+        data=[],
+        model=ProfileModel(name=model.name, location=model.location),
+        version=profile.version,
+        blueprint=profile.data.blueprint,
+        is_default=is_default,
+        when_default="next",
+    )
+
+
+def _text(given: str | dict[str, str]) -> LocaleString:
+    return LocaleString(given) if isinstance(given, str) else LocaleString(**given)

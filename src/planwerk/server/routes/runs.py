@@ -1,0 +1,206 @@
+"""`/api/runs` and `/api/profiles/{profile}/runs`: start, look at, follow and stop runs (S2.4)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request, Response
+from pydantic import ValidationError
+
+from planwerk.access.actions import Action
+from planwerk.access.principal import Principal
+from planwerk.messages.events import UserMessageEvent
+from planwerk.messages.prompts import user_prompt
+from planwerk.runtime.ports import RunRecord
+from planwerk.runtime.profiles import Profile
+from planwerk.runtime.wire import wire_time
+from planwerk.server.authentication import SignedIn
+from planwerk.server.parts import Installed, find_profile, find_run, find_thread, locale_of, may_inspect
+from planwerk.server.run_entries import EntryReader
+from planwerk.server.shapes import (
+    EnvelopeView,
+    GraphEdge,
+    GraphGroup,
+    GraphNode,
+    GraphView,
+    RunAccepted,
+    RunGiven,
+    RunView,
+    TimelinePage,
+)
+from planwerk.server.streams import run_stream
+from planwerk.workflow.composition import start_classes
+from planwerk.workflow.errors import PlanwerkError
+from planwerk.workflow.events import StartEvent
+from planwerk.workflow.graph import graph_of
+from planwerk.workflow.ids import RunId, parse_id
+from planwerk.workspace.rules.events import ErrorInfo
+
+router = APIRouter(tags=["runs"])
+
+
+class StartInvalid(PlanwerkError):
+    """What was sent is no start event of the blueprint."""
+
+    code = "start_invalid"
+    http_status = 422
+
+
+@router.post("/api/profiles/{profile}/runs", operation_id="start_run", status_code=202)
+async def start_run(
+    request: Request, response: Response, parts: Installed, principal: SignedIn, profile: str, given: RunGiven
+) -> RunAccepted:
+    """Start a run: 202 once it is accepted; sending it again with the same id changes nothing."""
+    found = await find_profile(parts, principal, profile, Action.PROFILE_USE)
+    event = _start_event(found, given, principal, locale_of(request, principal))
+    thread = workspace = None
+    if given.thread is not None:
+        in_thread = await find_thread(parts, principal, given.thread, Action.THREAD_WRITE)
+        thread, workspace = in_thread.view.id, in_thread.workspace
+    run = await parts.host.start(
+        found.slug,
+        event,
+        actor=principal.actor(),
+        tenant=principal.tenant,
+        thread=thread,
+        workspace=workspace,
+        run_id=parse_id(given.run_id, RunId) if given.run_id is not None else None,
+        locale=locale_of(request, principal),
+    )
+    response.headers["Location"] = f"/api/runs/{run}"
+    return RunAccepted(run_id=run)
+
+
+def _start_event(profile: Profile, given: RunGiven, principal: Principal, locale: str) -> StartEvent:
+    if (given.event is None) == (given.message is None):
+        raise StartInvalid("give either `event` or `message`.", what_to_do="A message starts a chat blueprint.")
+    if given.message is not None:
+        messages = (user_prompt(given.message),)
+        return UserMessageEvent(messages=messages, user=principal.identity(), locale=locale)
+    data = dict(given.event or {})
+    name = data.pop("type", None)
+    classes = {cls.__name__: cls for cls in start_classes(profile.blueprint)}
+    cls = classes.get(str(name)) if name is not None else next(iter(classes.values()))
+    if cls is None or not issubclass(cls, StartEvent):
+        raise StartInvalid(
+            f"{name} does not start {profile.blueprint.__name__}.", what_to_do=f"Send one of: {', '.join(classes)}."
+        )
+    data.pop("family", None)
+    try:
+        return cls.model_validate(data)
+    except ValidationError as error:
+        shown = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
+        raise StartInvalid(f"the start event is not valid: {shown}.", what_to_do="Correct what is named.") from error
+
+
+@router.get("/api/runs/{run}", operation_id="read_run")
+async def read_run(parts: Installed, principal: SignedIn, run: str) -> RunView:
+    """How a run stands: what it is of, who started it, what it used."""
+    record = await find_run(parts, principal, run, Action.RUN_READ)
+    return run_view(record, shows_cost=may_inspect(principal, record))
+
+
+@router.get("/api/runs/{run}/timeline", operation_id="read_timeline")
+async def read_timeline(
+    request: Request,
+    parts: Installed,
+    principal: SignedIn,
+    run: str,
+    after: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=1, le=5000)] = 1000,
+) -> TimelinePage:
+    """The run's journal as far as it has come, from a position on."""
+    record = await find_run(parts, principal, run, Action.RUN_READ)
+    found = await EntryReader(parts, principal, record, locale_of(request, principal)).read(after)
+    page = found[:limit]
+    more = len(found) > limit
+    return TimelinePage(
+        items=[EnvelopeView.model_validate(envelope) for envelope in page],
+        next=page[-1]["position"] if more else None,
+        ended=not more and bool(page or after) and record.ended_microseconds is not None,
+    )
+
+
+@router.get("/api/runs/{run}/graph", operation_id="read_graph")
+async def read_graph(request: Request, parts: Installed, principal: SignedIn, run: str) -> GraphView:
+    """The composed workflow of the run's blueprint."""
+    record = await find_run(parts, principal, run, Action.RUN_READ)
+    graph = graph_of(parts.blueprints.get(record.blueprint))
+    locale = locale_of(request, principal)
+    return GraphView(
+        nodes=[
+            GraphNode(
+                id=node.id,
+                step=node.step,
+                label=node.label.text(locale),
+                icon=node.icon,
+                group=node.group,
+                kind=node.kind,
+            )
+            for node in graph.nodes
+        ],
+        groups=[GraphGroup(id=group.id, label=group.label) for group in graph.groups],
+        edges=[GraphEdge(source=edge.source, target=edge.target, event=edge.event) for edge in graph.edges],
+    )
+
+
+@router.post("/api/runs/{run}/stop", operation_id="stop_run", status_code=202)
+async def stop_run(parts: Installed, principal: SignedIn, run: str) -> RunAccepted:
+    """Stop a run: what it has said so far is kept; stopping one that has ended changes nothing."""
+    record = await find_run(parts, principal, run, Action.RUN_STOP)
+    await parts.host.stop(RunId(record.run), actor=principal.actor())
+    return RunAccepted(run_id=record.run)
+
+
+@router.get(
+    "/api/runs/{run}/stream",
+    operation_id="stream_run",
+    response_class=Response,
+    responses={200: {"content": {"text/event-stream": {}}}},
+)
+async def stream_run(
+    request: Request,
+    parts: Installed,
+    principal: SignedIn,
+    run: str,
+    after: Annotated[int, Query(ge=0)] = 0,
+    last_event_id: Annotated[str | None, Header()] = None,
+) -> Response:
+    """The run's journal as server-sent events, from a position to its end (S3.1)."""
+    record = await find_run(parts, principal, run, Action.RUN_READ)
+    begin = max(int(last_event_id), after) if last_event_id is not None and last_event_id.isdecimal() else after
+    return run_stream(
+        parts,
+        principal,
+        record,
+        after=begin,
+        locale=locale_of(request, principal),
+        registry=request.app.state.streams,
+        keep_alive_seconds=request.app.state.keep_alive_seconds,
+    )
+
+
+def run_view(record: RunRecord, *, shows_cost: bool) -> RunView:
+    """A run's record as REST gives it; cost only with the right to inspect."""
+    summary: dict[str, Any] = dict(record.summary)
+    ended = record.ended_microseconds
+    return RunView(
+        id=record.run,
+        tenant=record.tenant,
+        workspace=record.workspace,
+        thread=record.thread,
+        message=record.message,
+        profile=record.profile,
+        profile_name=record.profile_name,
+        profile_version=record.profile_version,
+        blueprint=record.blueprint,
+        status=record.status,
+        started=wire_time(record.started_microseconds),
+        ended=wire_time(ended) if ended is not None else None,
+        started_by=dict(record.actor),
+        usage={"input_tokens": 0, "output_tokens": 0, **summary.get("usage", {})},
+        cost=summary.get("cost") if shows_cost else None,
+        error=ErrorInfo.model_validate(record.error) if record.error is not None else None,
+        model_calls=summary.get("model_calls", 0),
+        executions=summary.get("executions", 0),
+    )

@@ -1,0 +1,324 @@
+"""What REST gives and takes, as models: from these OpenAPI and the web client's types are made."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from planwerk.workspace.rules.events import ErrorInfo, FileRef, MessageRole, TitleSource, When, WorkspaceKind
+
+T = TypeVar("T")
+
+
+class Given(BaseModel):
+    """What a client sends: a field we do not know is an error, not a silence."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Items(BaseModel, Generic[T]):
+    """A page of a list; `next` is the cursor of the following one."""
+
+    items: list[T]
+    next: str | None = None
+
+
+class Limits(BaseModel):
+    message_bytes: int
+
+
+class SignInWays(BaseModel):
+    local: bool
+    token: bool
+
+
+class ServerInfo(BaseModel):
+    """What anybody may know of a server."""
+
+    version: str
+    demo_model: bool
+    default_model: str | None
+    sign_in: SignInWays
+    locales: list[str]
+    limits: Limits
+
+
+class ProfileModel(BaseModel):
+    """Which model answers, and where it runs."""
+
+    name: str
+    location: Literal["local", "remote", "demo"]
+
+
+class ProfileView(BaseModel):
+    """A profile as people see it; texts in the reader's language."""
+
+    id: str
+    artifact_id: str
+    name: str
+    description: str
+    icon: str | None
+    starters: list[str]
+    data: list[str]
+    model: ProfileModel
+    version: int
+    blueprint: str
+    is_default: bool
+    when_default: When
+    config: dict[str, Any] | None = None
+    """For those who may edit it: the settings that differ from the defaults."""
+    config_schema: dict[str, Any] | None = None
+    access: list[str] | None = None
+    models: list[str] | None = None
+
+
+class ProfileGiven(Given):
+    """A new profile. Texts are plain, or one per language: `{"en": …, "de": …}`."""
+
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
+    blueprint: str
+    name: str | dict[str, str]
+    description: str | dict[str, str] = ""
+    icon: str | None = None
+    starters: list[str | dict[str, str]] = Field(default_factory=list[str | dict[str, str]])
+    config: dict[str, Any] = Field(default_factory=dict[str, Any])
+    access: list[str] = Field(default_factory=list[str])
+    models: list[str] = Field(default_factory=list[str])
+
+
+class ProfileChange(Given):
+    """What of a profile changes; fields left out stay."""
+
+    name: str | dict[str, str] | None = None
+    description: str | dict[str, str] | None = None
+    icon: str | None = None
+    starters: list[str | dict[str, str]] | None = None
+    config: dict[str, Any] | None = None
+    access: list[str] | None = None
+    models: list[str] | None = None
+
+
+class TemplateView(BaseModel):
+    name: str
+    description: str
+    config: dict[str, Any]
+    is_default: bool
+
+
+class BlueprintView(BaseModel):
+    """A blueprint that is served, with the form of its profiles."""
+
+    name: str
+    description: str
+    config_schema: dict[str, Any]
+    starts: list[str]
+    templates: list[TemplateView]
+
+
+class WorkspaceView(BaseModel):
+    id: str
+    name: str
+    kind: WorkspaceKind
+
+
+class ThreadSummaryView(BaseModel):
+    """A thread in a list."""
+
+    id: str
+    workspace: str
+    title: str | None
+    title_source: TitleSource | None
+    profile: str | None
+    profile_name: str | None
+    created: datetime
+    updated: datetime
+    active_run: str | None
+    last_status: Literal["completed", "failed", "stopped", "working"] | None
+
+
+class MessageRunView(BaseModel):
+    """Of a reply: the run that made it."""
+
+    id: str
+    status: str
+    usage: dict[str, int]
+    cost: Decimal | None
+    duration_seconds: float
+    steps: int
+    profile_name: str
+    profile_version: int | None
+
+
+class MessageView(BaseModel):
+    id: str
+    parent_id: str | None
+    role: MessageRole
+    content: str
+    run: MessageRunView | None
+    incomplete: bool
+    error: ErrorInfo | None
+    follow_ups: list[str]
+    files: list[FileRef]
+    actor: dict[str, Any]
+    time: datetime
+    seq: int
+
+
+class ThreadFull(ThreadSummaryView):
+    """A thread with its messages, in the order in which they were posted."""
+
+    messages: list[MessageView]
+    queued: list[str]
+    head_seq: int
+
+
+class ThreadGiven(Given):
+    """A new thread; the client makes its id."""
+
+    id: str
+    workspace: str | None = None
+    profile: str | None = None
+    title: str | None = None
+
+
+class ThreadChange(Given):
+    title: str = Field(min_length=1, max_length=200)
+
+
+class MessageGiven(Given):
+    """A message; the client makes its id, so posting it again changes nothing."""
+
+    message_id: str
+    content: str
+    parent_id: str | None = "last"
+    when: When = "next"
+    profile: str | None = None
+    requested_features: list[str] = Field(default_factory=list[str])
+    run_id: str | None = None
+
+
+class RunAgain(Given):
+    """Answer a message that is there again; the client makes the run's id."""
+
+    message_id: str
+    run_id: str
+    profile: str | None = None
+
+
+class PostedView(BaseModel):
+    """The message and the run that answers it are accepted; `seq` is their place in the log."""
+
+    run_id: str
+    message_id: str
+    seq: int
+
+
+class CommandGiven(Given):
+    """A command of a workspace (A2), by `type`; `command_id` makes it safe to send again."""
+
+    command_id: str | None = None
+    command: dict[str, Any]
+
+
+class RunGiven(Given):
+    """Start a run: by a start event of the blueprint, or by a message alone."""
+
+    event: dict[str, Any] | None = None
+    message: str | None = None
+    thread: str | None = None
+    run_id: str | None = None
+
+
+class RunAccepted(BaseModel):
+    run_id: str
+
+
+class RunView(BaseModel):
+    """A run without its journal."""
+
+    id: str
+    tenant: str
+    workspace: str | None
+    thread: str | None
+    message: str | None
+    profile: str | None
+    profile_name: str | None
+    profile_version: int | None
+    blueprint: str
+    status: str
+    started: str
+    ended: str | None
+    started_by: dict[str, Any]
+    usage: dict[str, int]
+    cost: str | None
+    error: ErrorInfo | None
+    model_calls: int
+    executions: int
+
+
+class EnvelopeView(BaseModel):
+    """One entry of a log or a journal (S3.1)."""
+
+    model_config = ConfigDict(extra="allow")
+
+    position: int
+    id: str
+    type: str
+    time: str
+    tenant: str | None
+    workspace: str | None
+    thread: str | None
+    run: str | None
+    call: str | None
+    actor: dict[str, Any] | None
+    cause: str | None
+    traceparent: str | None
+    v: int
+    data: dict[str, Any]
+
+
+class LogPage(BaseModel):
+    items: list[EnvelopeView]
+    head_seq: int
+
+
+class TimelinePage(BaseModel):
+    items: list[EnvelopeView]
+    next: int | None
+    ended: bool
+
+
+class GraphNode(BaseModel):
+    id: str
+    step: str
+    label: str
+    icon: str | None
+    group: str | None
+    kind: Literal["start", "step", "stop"]
+
+
+class GraphGroup(BaseModel):
+    id: str
+    label: str
+
+
+class GraphEdge(BaseModel):
+    source: str
+    target: str
+    event: str
+
+
+class GraphView(BaseModel):
+    """The composed workflow: steps, the capabilities they belong to, and the events between them."""
+
+    nodes: list[GraphNode]
+    groups: list[GraphGroup]
+    edges: list[GraphEdge]
+
+
+class Health(BaseModel):
+    status: Literal["ok", "starting"]
+    version: str
