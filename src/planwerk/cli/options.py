@@ -23,3 +23,4 @@ Module = Annotated[
     str | None,
     typer.Argument(metavar="[MODULE]", help="A file, or a dotted name; else the setting app.", show_default=False),
 ]
+App = Annotated[str | None, typer.Option("--app", metavar="MODULE", help="Blueprints to use where no server runs.")]

@@ -146,7 +146,7 @@ async def _serve_on(
 
     config = uvicorn.Config(
         application,
-        lifespan="on",
+        lifespan="off",  # the start and the end are here, with the limit the settings give
         log_config=None,
         access_log=False,
         server_header=False,
