@@ -43,9 +43,11 @@ class Answered(CommandError):
 
 
 _BY_STATUS: Mapping[int, ExitCode] = {
+    400: ExitCode.USAGE,
     401: ExitCode.REFUSED,
     403: ExitCode.REFUSED,
     404: ExitCode.NOT_FOUND,
+    422: ExitCode.USAGE,
     502: ExitCode.UNREACHABLE,
     503: ExitCode.UNREACHABLE,
     504: ExitCode.UNREACHABLE,
@@ -92,4 +94,5 @@ def tell(code: str, message: str, what_to_do: str, *, as_json: bool) -> None:
         print(json.dumps(problem, ensure_ascii=False), file=sys.stderr)
         return
     line = " ".join(f"{message} {what_to_do}".split())
-    print(f"planwerk: {line[:1].upper()}{line[1:]}", file=sys.stderr)
+    first = line.partition(" ")[0]
+    print(f"planwerk: {line[:1].upper() + line[1:] if first.isalpha() else line}", file=sys.stderr)

@@ -28,10 +28,15 @@ class Interrupts:
     def stopping(self, stop: Callable[[], Awaitable[None]]) -> Generator[None]:
         """While this is entered, the first Ctrl-C calls `stop`, and the second leaves."""
         self._stop, self._stopping = stop, None
+        self.listen()  # an editor for the prompt takes the signal for itself and gives it back to nobody
         try:
             yield
         finally:
             self._stop = None
+
+    def listen(self) -> None:
+        """Take SIGINT from now on."""
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self.handle)
 
     def handle(self) -> None:
         """Ctrl-C came."""
@@ -54,8 +59,7 @@ def run_interruptibly(main: Callable[[Interrupts], Coroutine[Any, Any, T]]) -> T
         task = asyncio.current_task()
         assert task is not None
         interrupts = Interrupts(task)
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, interrupts.handle)
+        interrupts.listen()
         try:
             return await main(interrupts)
         except asyncio.CancelledError:
@@ -63,6 +67,6 @@ def run_interruptibly(main: Callable[[Interrupts], Coroutine[Any, Any, T]]) -> T
                 raise typer.Exit(ExitCode.LEFT) from None
             raise
         finally:
-            loop.remove_signal_handler(signal.SIGINT)
+            asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
 
     return asyncio.run(whole())

@@ -24,19 +24,17 @@ def print_json(data: Any) -> None:
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str) -> None:
     """Rows under headings, columns aligned; `empty` if there are none."""
-    from rich.table import Table
-    from rich.text import Text
+    from rich.cells import cell_len
 
     listed = list(rows)
     if not listed:
         print(empty)
         return
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 3, 0, 0))
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    for row in listed:
-        table.add_row(*(Text(cell) for cell in row))
-    console().print(table, soft_wrap=False)
+    widths = [max(map(cell_len, column)) for column in zip(headings, *listed, strict=True)]
+    out = console()
+    for number, row in enumerate([headings, *listed]):
+        cells = [cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]
+        out.print("   ".join(cells).rstrip(), style="dim" if number == 0 else None, markup=False)
 
 
 def count(number: int, thing: str) -> str:

@@ -1,0 +1,213 @@
+"""What happens between prompt and answer in `planwerk chat`: messages, `/commands`, stopping."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from planwerk.cli.client import Api
+from planwerk.cli.errors import report, tell
+from planwerk.cli.exit_codes import ExitCode
+from planwerk.cli.interrupts import Interrupts
+from planwerk.cli.output import console, print_table
+from planwerk.cli.rendering import screen_for
+from planwerk.cli.turns import Talk, Turn
+from planwerk.workflow.errors import PlanwerkError
+
+Command: TypeAlias = Callable[["Chat", str], Awaitable[None]]
+
+PROMPT: Final = "› "
+
+
+async def converse(api: Api, talk: Talk, interrupts: Interrupts, *, plain: bool) -> ExitCode:
+    """Read and answer until the end of input or /quit; the exit code is that of the last turn where input is piped."""
+    chat = Chat(api, talk, interrupts, plain=plain)
+    read = _terminal_reader() if sys.stdin.isatty() else _read_piped
+    if sys.stdin.isatty():
+        console().print(f"{talk.profile}: /help lists commands, Ctrl-D leaves.", style="dim", markup=False)
+    while not chat.ended:
+        line = await read()
+        if line is None:
+            break
+        if line.strip():
+            await chat.take(line.strip())
+    return chat.code if not sys.stdin.isatty() else ExitCode.DONE
+
+
+class Chat:
+    """A conversation and what its commands work on."""
+
+    def __init__(self, api: Api, talk: Talk, interrupts: Interrupts, *, plain: bool) -> None:
+        self.api, self.talk = api, talk
+        self._interrupts, self._plain = interrupts, plain
+        self.ended = False
+        self.code = ExitCode.DONE
+
+    async def take(self, line: str) -> None:
+        """Do what a line says; what goes wrong is told, and the conversation goes on."""
+        try:
+            if line.startswith("/"):
+                await self._command(line)
+            else:
+                await self._ask(line)
+        except PlanwerkError as error:
+            self.code = report(error, as_json=False, with_trace=False)
+
+    async def _ask(self, text: str) -> None:
+        screen = screen_for(plain=self._plain)
+        with screen, self._interrupts.stopping(self.talk.stop):
+            turn = await self.talk.ask(text, screen)
+        screen.end(turn)
+        self._tell_end(turn)
+
+    def _tell_end(self, turn: Turn) -> None:
+        self.code = {"completed": ExitCode.DONE, "stopped": ExitCode.RUN_STOPPED}.get(turn.status, ExitCode.RUN_FAILED)
+        if turn.status == "stopped":
+            console(to_stderr=True).print("Stopped.", style="dim")
+        elif turn.status != "completed":
+            error = turn.error or {}
+            message = str(error.get("message") or "the run failed.")
+            tell(str(error.get("code", "")), message, str(error.get("what_to_do") or ""), as_json=False)
+        if turn.follow_ups and sys.stdout.isatty():
+            for question in turn.follow_ups:
+                console().print(f"  → {question}", style="dim", markup=False)
+
+    async def _command(self, line: str) -> None:
+        name, _, rest = line.partition(" ")
+        entry = COMMANDS.get(name)
+        if entry is None:
+            tell("usage", f"there is no command {name}.", "/help lists them; put a space before a text.", as_json=False)
+            return
+        await entry.do(self, rest.strip())
+
+
+async def _show_run(chat: Chat, _: str) -> None:
+    turn = chat.talk.current
+    if turn is None:
+        print("Nothing has been asked yet.")
+        return
+    timeline = await chat.api.get(f"/api/runs/{turn.run}/timeline")
+    steps = list(_steps_of(timeline["items"]))
+    print_table(("STEP", "ENDED", "SECONDS"), steps, empty="The run has no steps yet.")
+    used = ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in turn.usage.items())
+    print(f"Run {turn.run}: {turn.status}{f'; {used}' if used else ''}")
+
+
+def _steps_of(entries: list[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
+    """Label, outcome and duration of each execution, in the order in which they became due."""
+    from datetime import datetime
+
+    due: dict[str, Mapping[str, Any]] = {}
+    ended: dict[str, tuple[str, str]] = {}
+    for entry in entries:
+        execution = entry["data"].get("execution")
+        if entry["type"] == "execution_due":
+            due[execution] = entry
+        elif entry["type"] in {"execution_finished", "execution_failed"} and execution in due:
+            begun = datetime.fromisoformat(due[execution]["time"])
+            seconds = (datetime.fromisoformat(entry["time"]) - begun).total_seconds()
+            ended[execution] = ("failed" if entry["type"] == "execution_failed" else "done", f"{seconds:.2f}")
+    return [(str(entry["data"]["label"]), *ended.get(execution, ("", ""))) for execution, entry in due.items()]
+
+
+async def _export(chat: Chat, target: str) -> None:
+    if chat.talk.current is None:
+        print("Nothing has been said yet.")
+        return
+    thread = await chat.api.get(f"/api/threads/{chat.talk.thread}")
+    text = exported(thread)
+    if not target:
+        print(text, end="")
+        return
+    try:
+        path = await asyncio.to_thread(_written, target, text)
+    except OSError as error:
+        tell("not_written", f"{target} cannot be written: {error.strerror}.", "Take another file.", as_json=False)
+        return
+    print(f"Wrote {path}.")
+
+
+def _written(target: str, text: str) -> Path:
+    path = Path(target).expanduser()
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def exported(thread: Mapping[str, Any]) -> str:
+    """A thread as Markdown."""
+    lines = [f"# {thread.get('title') or 'Chat'}", ""]
+    for message in thread["messages"]:
+        who = "You" if message["role"] == "user" else (message.get("run") or {}).get("profile_name") or "Assistant"
+        lines += [f"## {who}", "", message["content"], ""]
+        if message.get("incomplete"):
+            lines += ["*This answer is incomplete.*", ""]
+    return "\n".join(lines)
+
+
+async def _begin_anew(chat: Chat, profile: str) -> None:
+    chat.talk = await Talk.begin(chat.api, profile or chat.talk.profile)
+    print(f"A new chat with {chat.talk.profile}.")
+
+
+async def _help(_: Chat, __: str) -> None:
+    for name, entry in COMMANDS.items():
+        print(f"  {name} {entry.takes}".ljust(22) + entry.help)
+
+
+async def _quit(chat: Chat, _: str) -> None:
+    chat.ended = True
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A command of the chat."""
+
+    do: Command
+    help: str
+    takes: str = ""
+
+
+COMMANDS: Final[Mapping[str, Entry]] = {
+    "/run": Entry(_show_run, "the steps of the last answer, and what it used"),
+    "/export": Entry(_export, "the conversation as Markdown, to a file or here", "[FILE]"),
+    "/new": Entry(_begin_anew, "begin a new conversation", "[PROFILE]"),
+    "/help": Entry(_help, "this list"),
+    "/quit": Entry(_quit, "leave; Ctrl-D does the same"),
+}
+
+
+def _terminal_reader() -> Callable[[], Awaitable[str | None]]:
+    """Reads from the terminal with history and editing; Ctrl-C drops what is typed, on an empty line it leaves."""
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import WordCompleter
+
+    session: PromptSession[str] = PromptSession(
+        completer=WordCompleter(list(COMMANDS), sentence=True), complete_while_typing=False
+    )
+
+    async def read() -> str | None:
+        dropped = False
+        while True:
+            try:
+                return await session.prompt_async(PROMPT)
+            except KeyboardInterrupt:
+                if dropped:
+                    return None
+                dropped = True
+            except EOFError:
+                return None
+
+    return read
+
+
+async def _read_piped() -> str | None:
+    """The next line of standard input, None at its end; reading it must not hold up what streams meanwhile."""
+    with suppress(UnicodeDecodeError):
+        line = await asyncio.to_thread(sys.stdin.readline)
+        return line if line else None
+    return ""

@@ -1,0 +1,167 @@
+"""`planwerk profiles`: list, show and change what people chat with (S2.1)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from planwerk.cli.calling import call
+from planwerk.cli.errors import CommandError, UsageFault
+from planwerk.cli.options import Data, Json, Key, Server
+from planwerk.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from planwerk.cli.client import Api
+
+app = typer.Typer(help="List, show and change profiles.", no_args_is_help=True)
+
+Profile = Annotated[str, typer.Argument(metavar="PROFILE", help="Id of the profile.")]
+EDITABLE = ("name", "description", "icon", "starters", "config", "access", "models")
+"""What of a profile can be changed; a text that is replaced is replaced in all languages."""
+
+
+class NothingChanged(CommandError):
+    """The editor was left without a change."""
+
+    code = "nothing_changed"
+
+
+@app.command("list")
+def list_(data: Data = None, server: Server = None, key: Key = None, as_json: Json = False) -> None:
+    """List the profiles, the default one first."""
+    found = call(server, key, data, lambda api: api.get("/api/profiles"))
+    if as_json:
+        print_json(found)
+        return
+    rows = [(each["id"], each["name"], each["model"]["name"], each["description"]) for each in found["items"]]
+    print_table(("PROFILE", "NAME", "MODEL", "DESCRIPTION"), rows, empty="There are no profiles.")
+
+
+@app.command("show")
+def show(profile: Profile, data: Data = None, server: Server = None, key: Key = None, as_json: Json = False) -> None:
+    """Show a profile with its settings."""
+    found = call(server, key, data, lambda api: api.get(f"/api/profiles/{profile}"))
+    if as_json:
+        print_json(found)
+        return
+    print(f"{found['name']} ({found['id']}), version {found['version']}, blueprint {found['blueprint']}")
+    print(f"  {found['description']}")
+    print(f"  Model: {found['model']['name']} ({found['model']['location']})")
+    given: dict[str, Any] = found.get("config") or {}
+    schema: dict[str, Any] = found.get("config_schema") or {}
+    fields: dict[str, dict[str, Any]] = schema.get("properties") or {}
+    for name, about in fields.items():
+        value = json.dumps(given.get(name, about.get("default")), ensure_ascii=False)
+        print(f"  config.{name} = {value}{'  (set)' if name in given else ''}")
+
+
+@app.command("edit")
+def edit(
+    profile: Profile,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Such as name=Helper or config.llm=openai:x; may be repeated."),
+    ] = None,
+    data: Data = None,
+    server: Server = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Change a profile: with --set, else in $EDITOR. The server refuses what its blueprint does not take."""
+
+    async def change(api: Api) -> Any:
+        response = await api.send("GET", f"/api/profiles/{profile}")
+        current = response.json()
+        changes = changes_by_flags(current, set_) if set_ else changes_by_editor(current)
+        headers = {"If-Match": response.headers["ETag"]}
+        return await api.call("PATCH", f"/api/profiles/{profile}", json=changes, headers=headers)
+
+    changed = call(server, key, data, change)
+    if as_json:
+        print_json(changed)
+    else:
+        print(f"{changed['name']} ({changed['id']}) is at version {changed['version']} now.")
+
+
+def changes_by_flags(current: Mapping[str, Any], given: Sequence[str]) -> dict[str, Any]:
+    """What `--set` asks for; a value is JSON where it can be read as such, else text.
+
+    Raises:
+        UsageFault: It is not KEY=VALUE, or there is no such field.
+    """
+    changes: dict[str, Any] = {}
+    for each in given:
+        name, separator, text = each.partition("=")
+        field, _, inner = name.partition(".")
+        if not separator or field not in EDITABLE or (inner and field != "config") or name == "config":
+            known = ", ".join((*(field for field in EDITABLE if field != "config"), "config.FIELD"))
+            raise UsageFault(f"--set {each[:60]!r} cannot be followed.", what_to_do=f"Use KEY=VALUE with {known}.")
+        value = _value(text)
+        if inner:
+            config = changes.setdefault("config", dict(current.get("config") or {}))
+            _put(config, inner.split("."), value)
+        else:
+            changes[field] = value
+    return changes
+
+
+def _put(config: dict[str, Any], path: Sequence[str], value: Any) -> None:
+    """Set a field; null goes back to the blueprint's default."""
+    for word in path[:-1]:
+        config = config.setdefault(word, {})
+    if value is None:
+        config.pop(path[-1], None)
+    else:
+        config[path[-1]] = value
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def changes_by_editor(current: Mapping[str, Any]) -> dict[str, Any]:
+    """What a person changes in her editor.
+
+    Raises:
+        NothingChanged: Nothing.
+        UsageFault: There is no editor, or what was saved is no JSON.
+    """
+    before = {name: current.get(name) for name in EDITABLE}
+    after = _edited(json.dumps(before, ensure_ascii=False, indent=2) + "\n")
+    unknown = set(after) - set(EDITABLE)
+    if unknown:
+        raise UsageFault(f"a profile has no field {min(unknown)!r}.", what_to_do=f"It has {', '.join(EDITABLE)}.")
+    changes = {name: value for name, value in after.items() if value != before[name]}
+    if not changes:
+        raise NothingChanged("nothing was changed.", what_to_do="Save the file in the editor to change the profile.")
+    return changes
+
+
+def _edited(text: str) -> dict[str, Any]:
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor:
+        raise UsageFault("no editor is set.", what_to_do="Set EDITOR, or use --set KEY=VALUE.")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "profile.json"
+        path.write_text(text, encoding="utf-8")
+        done = subprocess.run([*shlex.split(editor), str(path)], check=False)
+        if done.returncode:
+            raise CommandError(f"{editor} ended with {done.returncode}.", what_to_do="Nothing was changed.")
+        try:
+            data: Any = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise UsageFault(f"what was saved is no JSON: {error}.", what_to_do="Edit it once more.") from None
+    if not isinstance(data, dict):
+        raise UsageFault("what was saved is no JSON object.", what_to_do="Edit it once more.")
+    return cast("dict[str, Any]", data)
