@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from ipaddress import ip_address
 from typing import Any, Final
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from planwerk.workflow.ids import new_id
@@ -33,8 +36,15 @@ SECURITY_HEADERS: Final = {
 }
 
 
-class TooLarge(Exception):
+LINGER_BYTES: Final = 64 * 1_048_576
+LINGER_SECONDS: Final = 5.0
+
+
+class TooLarge(HTTPException):
     """More of a body came than is taken; raised into whoever reads it."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(413, f"The body is larger than {limit} bytes.")
 
 
 class Guards:
@@ -58,33 +68,57 @@ class Guards:
             return
         limit = self._message_bytes() * 2 + BODY_OVERHEAD
         declared = headers.get("content-length", "")
+        body = _Body(receive, guarded, limit)
         if declared.isdecimal() and int(declared) > limit:
-            await _refuse(guarded, 413, "too_large", f"The body is larger than {limit} bytes.")
+            await _refuse(body.send, 413, "too_large", f"The body is larger than {limit} bytes.")
             return
-        await self._within(scope, receive, guarded, limit)
+        await self._app(scope, body.receive, body.send)
 
-    async def _within(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
-        taken, answered = 0, False
 
-        async def counted() -> Message:
-            nonlocal taken
-            message = await receive()
-            if message["type"] == "http.request":
-                taken += len(message.get("body", b""))
-                if taken > limit:
-                    raise TooLarge
-            return message
+class _Body:
+    """Counts what is read of a request, and after a refusal lets the client finish sending into the void.
 
-        async def noted(message: Message) -> None:
-            nonlocal answered
-            answered = True
-            await send(message)
+    A server that closes while its client still sends resets the connection, and the client may never see the answer; so
+    what comes after the answer is read and dropped, up to a bound.
+    """
 
-        try:
-            await self._app(scope, counted, noted)
-        except TooLarge:
-            if not answered:
-                await _refuse(send, 413, "too_large", f"The body is larger than {limit} bytes.")
+    def __init__(self, receive: Receive, send: Send, limit: int) -> None:
+        self._receive = receive
+        self._send = send
+        self._limit = limit
+        self._taken = 0
+        self._whole = False
+        self._refused = False
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        if message["type"] == "http.request":
+            self._taken += len(message.get("body", b""))
+            self._whole = not message.get("more_body", False)
+            if self._taken > self._limit:
+                raise TooLarge(self._limit)
+        return message
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._refused = message["status"] == 413
+        last = message["type"] == "http.response.body" and not message.get("more_body", False)
+        if not (last and self._refused and not self._whole):
+            await self._send(message)
+            return
+        await self._send({**message, "more_body": True})
+        await self._drop_the_rest()
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _drop_the_rest(self) -> None:
+        dropped = 0
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LINGER_SECONDS):
+                while dropped < LINGER_BYTES:
+                    message = await self._receive()
+                    if message["type"] != "http.request" or not message.get("more_body", False):
+                        return
+                    dropped += len(message.get("body", b""))
 
 
 def host_is_ours(scope: Scope, headers: Headers) -> bool:
@@ -122,7 +156,5 @@ async def _refuse(send: Send, status: int, code: str, detail: str) -> None:
     body["what_to_do"] = "Send less." if status == 413 else "Use the address that the server printed."
     data = json.dumps(body).encode()
     headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(data)).encode())]
-    if status == 413:
-        headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": data})
