@@ -10,7 +10,7 @@ from planwerk.access.actors import Actor, UserActor
 from planwerk.access.identity import UserIdentity
 from planwerk.access.ids import TenantId
 from planwerk.messages.events import UserMessageEvent
-from planwerk.runtime.errors import RunFailed, StaleVersion, UnknownRun
+from planwerk.runtime.errors import RunFailed, StaleFence, StaleVersion, UnknownRun
 from planwerk.runtime.ports import Clock, Journal, RunRecord, RunRecords, WorkQueue
 from planwerk.runtime.profiles import Profile, ProfileDirectory
 from planwerk.runtime.projector import record_of
@@ -104,7 +104,7 @@ class Host:
         entries: list[journal.Entry] = [opened, journal.EventPublished(event, EventId(new_id()), opened.at)]
         try:
             await self._journal.append(run, entries, expected_version=0, fence=0)
-        except StaleVersion:
+        except (StaleVersion, StaleFence):
             return run
         await self._records.put(record_of(opened))
         await self._queue.enqueue(run)

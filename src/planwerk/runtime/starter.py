@@ -11,7 +11,7 @@ from planwerk.access.actors import SystemActor
 from planwerk.access.ids import TenantId
 from planwerk.messages.events import UserMessageEvent
 from planwerk.runtime.driver import stopped_by
-from planwerk.runtime.errors import StaleVersion
+from planwerk.runtime.errors import StaleFence, StaleVersion
 from planwerk.runtime.ports import Clock, Journal, WorkQueue
 from planwerk.runtime.profiles import ProfileDirectory
 from planwerk.runtime.tally import Tally
@@ -129,7 +129,7 @@ class Starter:
     async def _append(self, run: RunId, entries: list[journal.Entry]) -> None:
         try:
             await self._journal.append(run, entries, expected_version=0, fence=0)
-        except StaleVersion:
+        except (StaleVersion, StaleFence):
             log.info("run %s was opened before", run)  # idempotent by run id: the process died in between
         if not isinstance(entries[-1], journal.RunEnded):
             await self._queue.enqueue(run)

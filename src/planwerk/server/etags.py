@@ -1,7 +1,8 @@
-"""Versions as ETags (S2.6)."""
+"""Versions, and titles, as ETags (S2.6)."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 from planwerk.workflow.errors import PlanwerkError
@@ -22,6 +23,12 @@ class MalformedETag(PlanwerkError):
 def etag(version: int) -> str:
     """The ETag of a version."""
     return f'"{version}"'
+
+
+def text_etag(*parts: str | None) -> str:
+    """The ETag of texts that have no version."""
+    digest = hashlib.sha256("\0".join(part or "" for part in parts).encode()).hexdigest()
+    return f'"{digest[:16]}"'
 
 
 def version_of(if_match: str | None) -> int | None:

@@ -6,17 +6,23 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from planwerk.workflow.codec import without_half_characters
 from planwerk.workspace.rules.events import ErrorInfo, FileRef, MessageRole, TitleSource, When, WorkspaceKind
 
 T = TypeVar("T")
 
 
 class Given(BaseModel):
-    """What a client sends: a field we do not know is an error, not a silence."""
+    """What a client sends: a field we do not know is an error, not a silence; half characters are replaced (SRV-25)."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole_characters(cls, data: Any) -> Any:
+        return without_half_characters(data)
 
 
 class Items(BaseModel, Generic[T]):

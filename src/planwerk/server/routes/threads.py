@@ -10,7 +10,7 @@ from planwerk.access.actions import Action
 from planwerk.access.principal import Principal
 from planwerk.runtime.host import Posted
 from planwerk.server.authentication import SignedIn
-from planwerk.server.etags import etag, version_of
+from planwerk.server.etags import text_etag
 from planwerk.server.parts import FoundThread, Installed, Parts, find_profile, find_thread, find_workspace, locale_of
 from planwerk.server.shapes import (
     MessageGiven,
@@ -101,8 +101,7 @@ async def rename_thread(
 ) -> ThreadFull:
     """Give a thread a title; a person's own title is never replaced by a generated one."""
     found = await find_thread(parts, principal, thread, Action.THREAD_WRITE)
-    expected = version_of(if_match)
-    if expected is not None and expected != found.view.updated_seq:
+    if if_match is not None and if_match.strip() not in {"*", title_etag(found.view)}:
         raise TitleChanged
     await found.space.send(RenameThread(thread_id=found.view.id, title=change.title))
     return await _full(request, response, parts, principal, thread)
@@ -176,8 +175,13 @@ async def _full(request: Request, response: Response, parts: Parts, principal: P
     found = await find_thread(parts, principal, thread, Action.THREAD_READ)
     locale = locale_of(request, principal)
     names = {profile.slug: profile.data.name.text(locale) for profile in await parts.profiles.list(principal.tenant)}
-    response.headers["ETag"] = etag(found.view.updated_seq)
+    response.headers["ETag"] = title_etag(found.view)
     return thread_full(found.view, names)
+
+
+def title_etag(thread: views.ThreadSummary) -> str:
+    """Changes with the title: what a rename was made on."""
+    return text_etag(thread.title, thread.title_source)
 
 
 def summary_view(thread: views.ThreadSummary, names: dict[str, str]) -> ThreadSummaryView:
