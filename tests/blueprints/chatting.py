@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from planwerk.models.providers import model_providers
+from planwerk.models.catalogue import CatalogueSettings, ModelCatalogue
 from planwerk.models.resolved import ResolvedModel
-from planwerk.runtime.displayer import EventDisplayer
-from planwerk.runtime.local import LocalRuntime
+from planwerk.providing import standard_providers
+from planwerk.runtime.local import LocalRuntime, system_clock
 from planwerk.runtime.locale_handler import LocaleHandler
-from planwerk.runtime.providers import Providers
 from planwerk.runtime.run_info import RunInfo
+from planwerk.storage.in_memory.contexts import InMemoryContexts
 from planwerk.storage.in_memory.journal import InMemoryJournal
 from planwerk.workflow.blueprint import Agent, AgentConfig
 from planwerk.workflow.entries import EventPublished, ExecutionDue
@@ -51,14 +51,13 @@ async def chat(
     """Run a blueprint to its end."""
     info = RunInfo("run", "Assistant", "Answers questions.", graph=blueprint.graph(), titled=titled)
 
-    providers = Providers(
-        [
-            *model_providers(lambda name: model.resolved),
-            (EventDisplayer, lambda context: EventDisplayer(context.sink)),
-            (LocaleHandler, lambda context: LocaleHandler(locale)),
-            (RunInfo, lambda context: info),
-        ]
+    models = ModelCatalogue(CatalogueSettings(), environment={}, local_servers=())
+    models.give(model.resolved.model)
+    providers = standard_providers(
+        models=models, contexts=InMemoryContexts(), find_blueprint=lambda name: blueprint, clock=system_clock
     )
+    providers.register(LocaleHandler, lambda context: LocaleHandler(locale))
+    providers.register(RunInfo, lambda context: info)
     journal = InMemoryJournal()
     run = await LocalRuntime(journal, providers).run_to_end(blueprint, start, config=config)
     entries = await journal.read(run.id)

@@ -315,7 +315,7 @@ def test_every_route_asks_who_it_is(tmp_path: Path) -> None:
             async with httpx2.AsyncClient(transport=transport, base_url="http://testserver") as nobody:
                 open_doors: list[str] = []
                 for route in application.routes:
-                    path, methods = getattr(route, "path", ""), getattr(route, "methods", None) or set()
+                    path, methods = getattr(route, "path", ""), getattr(route, "methods", None) or set[str]()
                     for method in methods - {"HEAD", "OPTIONS"}:
                         if path in public or (method, path) in ways_in:
                             continue
