@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TOOLS = Path(sys.executable).parent
 
 ROOMS = (
-    *("access", "app", "blueprints", "cli", "integrations", "locales", "messages", "models", "runtime", "server"),
-    *("storage", "testing", "workflow", "workspace", "workspace/rules"),
+    *("access", "app", "blueprints", "cli", "integrations", "locales", "messages", "models", "providing", "runtime"),
+    *("server", "storage", "testing", "workflow", "workspace", "workspace/rules"),
     *("capabilities", "capabilities/memory", "capabilities/knowledge", "capabilities/tool_loop"),
 )
 
