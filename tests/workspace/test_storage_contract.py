@@ -190,6 +190,18 @@ async def test_a_workspace_is_created_once(storage: Storage) -> None:
         await create(storage, entity)
 
 
+async def test_a_run_is_found_by_its_id_alone_and_only_in_its_tenant(storage: Storage) -> None:
+    workspace = await create(storage)
+    thread = a_thread(2)
+    run = a_run(a_message(thread, 2), 2)
+    entities = [thread, run]
+    await storage.commit(Commit(TENANT, workspace, expected_head=1, events=[envelope(workspace, 2)], entities=entities))
+
+    assert await storage.locate_run(TENANT, run.id) == (workspace, thread.id)
+    assert await storage.locate_run(OTHER_TENANT, run.id) is None
+    assert await storage.locate_run(TENANT, run_id()) is None
+
+
 async def test_another_tenant_loads_nothing_and_commits_nothing(storage: Storage) -> None:
     workspace = await create(storage)
     thread = a_thread(2)

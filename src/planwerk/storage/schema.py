@@ -110,6 +110,7 @@ thread_runs: Final = Table(
     Column("ended", Boolean, nullable=False),
     _number("requested_seq"),
     _text("data"),
+    Index(None, "id"),
     Index(None, "workspace", "thread", "requested_seq"),
 )
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 from planwerk.access.ids import TenantId
-from planwerk.workflow.ids import ArtifactId, MessageId, ThreadId, WorkspaceId
+from planwerk.workflow.ids import ArtifactId, MessageId, RunId, ThreadId, WorkspaceId
 from planwerk.workspace.rules.envelope import LogEnvelope
 from planwerk.workspace.rules.outcomes import Outcome
 from planwerk.workspace.rules.state import (
@@ -191,6 +191,10 @@ class Storage(Protocol):
 
     async def locate_thread(self, tenant: TenantId, thread: ThreadId) -> WorkspaceId | None:
         """The workspace of a thread; the one that had this id first, should two have it."""
+        ...
+
+    async def locate_run(self, tenant: TenantId, run: RunId) -> tuple[WorkspaceId, ThreadId] | None:
+        """The workspace and the thread that asked for a run; those that did first, should two have it."""
         ...
 
     async def list_threads(

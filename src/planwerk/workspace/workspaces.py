@@ -12,7 +12,7 @@ from pydantic_ai.messages import ModelMessage
 from planwerk.access.actors import Actor, SystemActor, UserActor
 from planwerk.access.ids import TenantId
 from planwerk.workflow.errors import DefinitionError
-from planwerk.workflow.ids import MessageId, ThreadId, WorkspaceId, new_id
+from planwerk.workflow.ids import MessageId, RunId, ThreadId, WorkspaceId, new_id
 from planwerk.workspace.deciding import Decider, Question, utc_now
 from planwerk.workspace.ports import CursorMove, Storage
 from planwerk.workspace.rules.artifacts import Artifact
@@ -91,6 +91,10 @@ class Workspaces:
     async def locate_thread(self, tenant: TenantId, thread: ThreadId) -> WorkspaceId | None:
         """The workspace that a thread is in. Whether the asker may see it is for the workspace to say."""
         return await self.storage.locate_thread(tenant, thread)
+
+    async def locate_run(self, tenant: TenantId, run: RunId) -> tuple[WorkspaceId, ThreadId] | None:
+        """The workspace and the thread that asked for a run, whether it has been opened or not."""
+        return await self.storage.locate_run(tenant, run)
 
     async def record(
         self,

@@ -222,6 +222,11 @@ class InMemoryWorkspaceStorage:
         found = [p for p in self._places.values() if p.entity.tenant == tenant and thread in p.threads]
         return min(found, key=lambda place: place.threads[thread].created).entity.id if found else None
 
+    async def locate_run(self, tenant: TenantId, run: RunId) -> tuple[WorkspaceId, ThreadId] | None:
+        found = [p for p in self._places.values() if p.entity.tenant == tenant and run in p.runs]
+        first = min(found, key=lambda place: place.runs[run].requested) if found else None
+        return (first.entity.id, first.runs[run].thread) if first is not None else None
+
     async def list_threads(
         self, workspace: WorkspaceId, *, before_updated_seq: int | None, limit: int
     ) -> list[ThreadEntity]:

@@ -26,7 +26,7 @@ from planwerk.storage.sqlite.workspace_rows import (
     save_entity,
 )
 from planwerk.storage.wakeups import WakeUps
-from planwerk.workflow.ids import ArtifactId, MessageId, ThreadId, WorkspaceId
+from planwerk.workflow.ids import ArtifactId, MessageId, RunId, ThreadId, WorkspaceId
 from planwerk.workspace.ports import (
     RESULTS_KEPT,
     CommandResult,
@@ -168,6 +168,13 @@ class SqliteWorkspaceStorage:
             WHERE threads.id = ? AND tenant = ? ORDER BY threads.rowid LIMIT 1"""
         rows = self._rows(sql, thread, tenant)
         return WorkspaceId(rows[0][0]) if rows else None
+
+    async def locate_run(self, tenant: TenantId, run: RunId) -> tuple[WorkspaceId, ThreadId] | None:
+        sql = """
+            SELECT workspace, thread FROM thread_runs JOIN workspaces ON workspaces.id = thread_runs.workspace
+            WHERE thread_runs.id = ? AND tenant = ? ORDER BY thread_runs.rowid LIMIT 1"""
+        rows = self._rows(sql, run, tenant)
+        return (WorkspaceId(rows[0][0]), ThreadId(rows[0][1])) if rows else None
 
     async def list_threads(
         self, workspace: WorkspaceId, *, before_updated_seq: int | None, limit: int

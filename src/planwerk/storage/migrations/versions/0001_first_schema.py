@@ -203,6 +203,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("workspace", "id", name=op.f("pk_thread_runs")),
     )
     with op.batch_alter_table("thread_runs", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_thread_runs_id"), ["id"], unique=False)
         batch_op.create_index(
             batch_op.f("ix_thread_runs_workspace_thread_requested_seq"),
             ["workspace", "thread", "requested_seq"],
@@ -293,6 +294,7 @@ def downgrade() -> None:
     op.drop_table("threads")
     with op.batch_alter_table("thread_runs", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_thread_runs_workspace_thread_requested_seq"))
+        batch_op.drop_index(batch_op.f("ix_thread_runs_id"))
 
     op.drop_table("thread_runs")
     op.drop_table("revisions")
