@@ -368,6 +368,16 @@ describe("a thread", () => {
     expect(screen.queryByRole("button", { name: "Show earlier messages" })).toBeNull();
   });
 
+  it("is whole although facts of the whole workspace lie before and between its own", async () => {
+    server.maker.ask("m1", null, "r1", "the only question", "t1");
+    const own = server.maker.envelopes.filter((one) => one.thread === "t1");
+    const foreign = { ...own[0], id: "w", type: "workspace_created", thread: null, position: 0, data: {} };
+    server.on("GET /api/workspaces/w1/log", () => json({ items: [foreign, ...own], head_seq: own.length }));
+    await openApp("/threads/t1");
+    expect(messages()).toHaveTextContent("the only question");
+    expect(screen.queryByRole("button", { name: "Show earlier messages" })).toBeNull();
+  });
+
   it("reads its state anew when its position is gone", async () => {
     await openApp("/threads/t1");
     server.maker.ask("m1", null, "r1", "written meanwhile", "t1");

@@ -20,6 +20,8 @@ export interface OpenedThread {
   loading: Loading;
   /** Older messages are on the server. */
   more: boolean;
+  /** The log was read back to here. */
+  from?: number;
 }
 
 interface ViewStore {
@@ -273,7 +275,7 @@ export async function loadThread(id: string, again = false): Promise<void> {
     const [row, page] = await Promise.all([server.readThread(id), server.readLog(workspaceId, id, LOG_PAGE)]);
     const { view, summaries } = get();
     set({ view: reduce(view, { kind: "log", envelopes: page.items }), summaries: addRows(summaries, [row]) });
-    putOpened(id, { loading: "ready", more: hasMore(page.items) });
+    putOpened(id, readBack(id, page.items));
     watch.thread(id, page.head_seq);
   } catch (error) {
     if (again) return;
@@ -281,18 +283,20 @@ export async function loadThread(id: string, again = false): Promise<void> {
   }
 }
 
-/** A thread's log begins with its creation. */
-function hasMore(items: readonly Envelope[]): boolean {
-  return items.length > 0 && items[0]?.type !== "thread_created";
+/** A thread's log begins with its creation; facts of the whole workspace lie between and before its own. */
+function readBack(id: string, items: readonly Envelope[]): OpenedThread {
+  const begun = items.some((one) => one.type === "thread_created" && one.thread === id);
+  const from = items[0]?.position;
+  return from === undefined || begun ? { loading: "ready", more: false } : { loading: "ready", more: true, from };
 }
 
 export async function loadEarlier(id: string): Promise<void> {
-  const first = get().view.threads[id]?.log[0]?.position;
-  if (first === undefined) return;
-  const page = await server.readLog(workspaceId, id, LOG_PAGE, first);
+  const from = get().opened[id]?.from;
+  if (from === undefined) return;
+  const page = await server.readLog(workspaceId, id, LOG_PAGE, from);
   const { view } = get();
   set({ view: reduce(view, { kind: "log", envelopes: page.items }) });
-  putOpened(id, { loading: "ready", more: hasMore(page.items) });
+  putOpened(id, readBack(id, page.items));
 }
 
 function putOpened(id: string, opened: OpenedThread): void {
