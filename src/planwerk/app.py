@@ -9,6 +9,7 @@ import platform
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -24,7 +25,7 @@ from planwerk.runtime.ports import ContextStore, Journal, RunRecords, WorkQueue
 from planwerk.runtime.profiles import BlueprintRegistry, ProfileArtifact, ProfileDirectory
 from planwerk.runtime.programs import Programs
 from planwerk.runtime.projector import Projector
-from planwerk.runtime.starter import Starter
+from planwerk.runtime.starter import Starter, who_stopped
 from planwerk.runtime.worker import Worker
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.errors import PlanwerkError
@@ -233,8 +234,9 @@ class Planwerk:
             blueprints=self.blueprints,
             programs=self.programs,
             clock=self.clock,
-            name=f"{platform.node()}:{os.getpid()}",
+            name=f"{platform.node()}:{os.getpid()}:{self.clock()}",
         )
+        self.worker.who_stopped = partial(who_stopped, self.workspaces)
         self.starter = Starter(
             workspaces=self.workspaces,
             profiles=self.profiles,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Literal
 
 from planwerk.messages.events import AnswerCheckpointEvent, AnswerInterruptedEvent
@@ -20,7 +19,6 @@ class EventDisplayer:
 
     def __init__(self, sink: ExecutionSink) -> None:
         self._sink = sink
-        self._responses = itertools.count(1)
 
     async def show(self, event: DisplayEvent) -> None:
         """Show an event now. A durable one is journaled; one whose class says `ephemeral=True` is a live frame only."""
@@ -28,7 +26,7 @@ class EventDisplayer:
 
     def response(self) -> ResponseStream:
         """Begin a streamed answer."""
-        return ResponseStream(self._sink, next(self._responses))
+        return ResponseStream(self._sink, self._sink.next_response())
 
 
 class ResponseStream:

@@ -66,7 +66,7 @@ class PoisonStep(WorkflowError):
 class Ephemeral(Protocol):
     """Takes display events that are never journaled."""
 
-    def __call__(self, execution: Execution, event: DisplayEvent) -> None: ...
+    def __call__(self, driver: RunDriver, event: DisplayEvent) -> None: ...
 
 
 class RunDriver:
@@ -333,7 +333,7 @@ class RunDriver:
         """A step shows an event now: a live frame only if its class is ephemeral, else journaled at once."""
         if event.ephemeral:
             if self._show_ephemeral is not None:
-                self._show_ephemeral(execution, event)
+                self._show_ephemeral(self, event)
             return
         if self.schedule.ended or self._ended.done():
             return
@@ -357,7 +357,7 @@ class RunDriver:
                 self._record(entry)
                 positions.append(self.schedule.position)
             elif event.ephemeral and self._show_ephemeral is not None:
-                self._show_ephemeral(execution, cast("DisplayEvent", event))
+                self._show_ephemeral(self, cast("DisplayEvent", event))
             else:
                 self._record(journal.EventPublished(event, EventId(self._make_id()), now, execution.id))
         self._record(journal.ExecutionFinished(execution.id, now, attempt, tuple(positions)))

@@ -21,6 +21,10 @@ class ExecutionSink(Protocol):
         """Show an event now: journaled if it is durable, a live frame alone if its class is ephemeral."""
         ...
 
+    def next_response(self) -> int:
+        """Number of the next streamed answer, unique in the run."""
+        ...
+
     def frame(self, kind: FrameType, *, response: int, part: int, part_kind: str = "", text: str = "") -> None:
         """A piece of streamed output."""
         ...

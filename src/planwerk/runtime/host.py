@@ -187,7 +187,7 @@ class Host:
         assert isinstance(outcome, Recorded)
         return Posted(outcome.run_id or run, message_id, outcome.seq)
 
-    async def stop(self, run: RunId, *, actor: Actor) -> None:
+    async def stop(self, run: RunId, *, actor: Actor, tenant: TenantId = DEFAULT_TENANT) -> None:
         """Ask a run to stop (E4.6): durable once this returns; what it had said so far is kept.
 
         Raises:
@@ -195,7 +195,8 @@ class Host:
         """
         record = await self._records.get(run)
         if record is None:
-            raise UnknownRun(run)
+            await self._stop_before_it_starts(tenant, run, actor)
+            return
         if record.ended_microseconds is not None:
             return
         if record.workspace is not None and record.thread is not None:
@@ -203,6 +204,13 @@ class Host:
             await space.send(StopRun(run_id=run))
         else:
             await self._worker.request_stop(run, actor.name)
+
+    async def _stop_before_it_starts(self, tenant: TenantId, run: RunId, actor: Actor) -> None:
+        """A run that the log has asked for, and that waits for its turn, ends at once when that comes."""
+        place = await self._workspaces.locate_run(tenant, run)
+        if place is None:
+            raise UnknownRun(run)
+        await self._workspaces.of(tenant, place[0], actor).send(StopRun(run_id=run))
 
     async def follow(self, run: RunId, after: int = 0) -> AsyncGenerator[tuple[int, journal.Entry]]:
         """Positions and entries of the run's journal after a position, then what comes, to its last entry."""
@@ -213,13 +221,15 @@ class Host:
         """What the run's journal holds now after a position."""
         return await self._journal.read(run, after)
 
-    async def result(self, run: RunId) -> StopEvent:
+    async def result(self, run: RunId, *, tenant: TenantId = DEFAULT_TENANT) -> StopEvent:
         """The run's stop, once it has ended.
 
         Raises:
             RunFailed: It ended with an error; `event` says which.
         """
         stop: StopEvent | None = None
+        if not await self._journal.read(run) and not await self._is_requested(tenant, run):
+            raise UnknownRun(run)
         async for _, entry in self._journal.follow(run):
             if isinstance(entry, journal.EventPublished) and isinstance(entry.event, StopEvent) and stop is None:
                 stop = entry.event
@@ -228,6 +238,10 @@ class Host:
         if isinstance(stop, ExceptionEvent):
             raise RunFailed(run, stop)
         return stop
+
+    async def _is_requested(self, tenant: TenantId, run: RunId) -> bool:
+        """Whether the log has asked for the run, which is not open yet."""
+        return await self._workspaces.locate_run(tenant, run) is not None
 
     async def status(self, run: RunId) -> RunRecord:
         """What is known of a run: who started what, how it stands, what it used.

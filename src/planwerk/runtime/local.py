@@ -37,6 +37,9 @@ class DriverSink:
     def displayed(self, event: DisplayEvent) -> None:
         self._driver.displayed(self._execution, event)
 
+    def next_response(self) -> int:
+        return self._driver.next_response()
+
     def frame(self, kind: FrameType, *, response: int, part: int, part_kind: str = "", text: str = "") -> None:
         pass
 

@@ -85,6 +85,14 @@ class WorkQueue(Protocol):
         """Give a lease back: the run is over, or has to be taken by the next worker."""
         ...
 
+    async def owners(self) -> list[str]:
+        """The workers that hold leases, lapsed ones among them."""
+        ...
+
+    async def drop_leases(self, owner: str) -> None:
+        """End the leases of a worker that is known to be dead; their fences stay."""
+        ...
+
     def changes(self) -> AsyncGenerator[None]:
         """One item at once, then one for each time something may be there to take."""
         ...

@@ -34,7 +34,8 @@ from planwerk.messages.first_words import first_words
 from planwerk.messages.prompts import first_user_prompt
 from planwerk.runtime.ports import FeedItem, Journal, RunRecord, RunRecords
 from planwerk.workflow import entries as journal
-from planwerk.workflow.events import Event, ExceptionEvent
+from planwerk.workflow.codec import wire_type
+from planwerk.workflow.events import Event, ExceptionEvent, StopEvent
 from planwerk.workflow.ids import MessageId, RunId, ThreadId, WorkspaceId
 from planwerk.workspace.ports import CursorMove
 from planwerk.workspace.rules.events import ErrorInfo, MessagePosted, RunEnded, RunStarted, RunUsage, ThreadRenamed
@@ -111,7 +112,7 @@ def _published(memory: RunMemory, event: Event, at: int, into: Projection) -> No
         case AnswerCheckpointEvent(text=text) | AnswerInterruptedEvent(text=text):
             memory.text_so_far = text
         case _:
-            if event.event_type.endswith("StopEvent") or isinstance(event, ExceptionEvent):
+            if isinstance(event, StopEvent) or wire_type(event).endswith("StopEvent"):
                 memory.stop = memory.stop or event
 
 

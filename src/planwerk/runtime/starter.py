@@ -20,7 +20,7 @@ from planwerk.workflow import entries as journal
 from planwerk.workflow.codec import read_event
 from planwerk.workflow.composition import compose
 from planwerk.workflow.errors import PlanwerkError
-from planwerk.workflow.events import Event, ExceptionEvent, StopEvent
+from planwerk.workflow.events import Event, ExceptionEvent, StopEvent, UnknownEvent
 from planwerk.workflow.ids import EventId, RunId, ThreadId, WorkspaceId, new_id
 from planwerk.workspace.ports import FeedItem
 from planwerk.workspace.rules.errors import NotFound
@@ -35,6 +35,19 @@ STARTER: Final = SystemActor(name="starter")
 BATCH: Final = 200
 FIRST_WAIT_SECONDS: Final = 0.1
 LONGEST_WAIT_SECONDS: Final = 10.0
+
+
+class StartUnreadable(PlanwerkError):
+    """The start event in the log is none that this release can read."""
+
+    code = "start_unreadable"
+    http_status = 409
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the stored start event {name} cannot be read by this release (E1.10).",
+            what_to_do="Ask again; with the release that stored it, it could be answered.",
+        )
 
 
 class Starter:
@@ -175,10 +188,14 @@ class Starter:
         if data["type"] == UserMessageEvent.event_type:
             data["messages"] = []
             event = read_event(data)
-            assert isinstance(event, UserMessageEvent)
+            if not isinstance(event, UserMessageEvent):
+                raise StartUnreadable(str(data["type"]))
             fields = {name: getattr(event, name) for name in UserMessageEvent.model_fields if name != "messages"}
             return UserMessageEvent(messages=history, **fields)
-        return read_event(data)
+        event = read_event(data)
+        if isinstance(event, UnknownEvent):
+            raise StartUnreadable(str(data["type"]))
+        return event
 
     async def _refuse(
         self, tenant: TenantId, workspace: WorkspaceId, view: ThreadView, run: RunView, error: PlanwerkError
@@ -228,3 +245,16 @@ class Starter:
             await self._open_next(tenant, workspace, thread)
             return
         await self._worker.request_stop(run, who)
+
+
+async def who_stopped(workspaces: Workspaces, opened: journal.RunOpened) -> str | None:
+    """Who asked a run to stop, by the log: for a worker that takes it over after a stop was carried to another."""
+    if opened.workspace is None or opened.thread is None:
+        return None
+    space = workspaces.of(TenantId(opened.tenant), WorkspaceId(opened.workspace), STARTER)
+    try:
+        view = await space.thread(ThreadId(opened.thread))
+    except NotFound:
+        return None
+    run = next((run for run in view.runs if run.id == opened.run), None)
+    return run.requested_by.name if run is not None and run.stop_requested else None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from typing import Final, cast
 
@@ -37,26 +39,25 @@ POLL_SECONDS: Final = 5.0
 class HubSink:
     """What an execution of a served run shows: durable events to its journal, pieces to the live channel."""
 
-    __slots__ = ("_attempt", "_driver", "_execution", "_live", "_numbers")
+    __slots__ = ("_attempt", "_driver", "_execution", "_live")
 
     def __init__(self, driver: RunDriver, execution: Execution, attempt: int, live: LiveChannel) -> None:
         self._driver = driver
         self._execution = execution
         self._attempt = attempt
         self._live = live
-        self._numbers: dict[int, int] = {}
 
     def displayed(self, event: DisplayEvent) -> None:
         self._driver.displayed(self._execution, event)
 
+    def next_response(self) -> int:
+        return self._driver.next_response()
+
     def frame(self, kind: FrameType, *, response: int, part: int, part_kind: str = "", text: str = "") -> None:
-        number = self._numbers.get(response)
-        if number is None:
-            number = self._numbers[response] = self._driver.next_response()
         self._live.publish(
             self._driver.run,
             attempt=self._attempt,
-            response=number,
+            response=response,
             part=part,
             frame=kind,
             kind=part_kind,
@@ -99,6 +100,8 @@ class Worker:
         self._drivers: dict[RunId, RunDriver] = {}
         self._tasks: dict[RunId, asyncio.Task[None]] = {}
         self._stopping: dict[RunId, str] = {}
+        self.who_stopped: Callable[[journal.RunOpened], Awaitable[str | None]] | None = None
+        """Asked when a run is taken over: a stop may have been carried to a worker that died."""
         self._room = asyncio.Event()
         self._room.set()
         self._closing = False
@@ -110,6 +113,7 @@ class Worker:
 
     async def run(self) -> None:
         """Take and drive runs until cancelled."""
+        await self._drop_dead_leases()
         async with aclosing(self._queue.changes()) as changes:
             waiting = asyncio.ensure_future(anext(changes))
             try:
@@ -124,6 +128,12 @@ class Worker:
                 with contextlib.suppress(asyncio.CancelledError, StopAsyncIteration):
                     await waiting
 
+    async def _drop_dead_leases(self) -> None:
+        """Leases of workers on this machine whose process is gone need not lapse: their runs are taken at once."""
+        for owner in await self._queue.owners():
+            if owner != self._name and is_dead(owner, self._name):
+                await self._queue.drop_leases(owner)
+
     async def _take_all(self) -> None:
         while not self._closing:
             await self._room.wait()
@@ -136,11 +146,7 @@ class Worker:
                 return
             if lease is None:
                 return
-            if lease.run in self._tasks:
-                # Our own lease lapsed while the run is still driven here; its driver will be refused and let go.
-                await self._queue.release(lease, finished=False)
-                return
-            task = asyncio.get_running_loop().create_task(self._drive(lease))
+            task = asyncio.get_running_loop().create_task(self._drive(lease, after=self._tasks.get(lease.run)))
             self._tasks[lease.run] = task
             if len(self._tasks) >= MAX_RUNS:
                 self._room.clear()
@@ -166,14 +172,21 @@ class Worker:
 
     # One run ---------------------------------------------------------------------------------------------------------
 
-    async def _drive(self, lease: Lease) -> None:
+    async def _drive(self, lease: Lease, after: asyncio.Task[None] | None = None) -> None:
+        if after is not None:
+            # Our own lease lapsed while the run was driven here (a laptop slept): its driver lets go, then we go on.
+            old = self._drivers.get(lease.run)
+            if old is not None:
+                await old.release()
+            await asyncio.wait([after])
         try:
             finished = await self._drive_to_end(lease)
             await self._queue.release(lease, finished=finished)
         except Exception:
             log.exception("run %s could not be driven; it is taken again when its lease has lapsed", lease.run)
         finally:
-            self._tasks.pop(lease.run, None)
+            if self._tasks.get(lease.run) is asyncio.current_task():
+                del self._tasks[lease.run]
             self._room.set()
 
     async def _drive_to_end(self, lease: Lease) -> bool:
@@ -192,16 +205,16 @@ class Worker:
             return False
         finally:
             self._drivers.pop(run, None)
-        self._live.ended(run)
+            self._live.ended(run)
         self._stopping.pop(run, None)
         return True
 
     async def _until_ended(self, driver: RunDriver, lease: Lease, found: list[journal.Entry]) -> None:
-        renewing = asyncio.get_running_loop().create_task(self._renew(lease))
+        renewing = asyncio.get_running_loop().create_task(self._renew(driver, lease))
         try:
             await driver.resume(found)
             self._drivers[driver.run] = driver
-            who = self._stopping.pop(driver.run, None)
+            who = self._stopping.pop(driver.run, None) or await self._who_stopped(driver)
             if who is not None:
                 await driver.request_stop(who)
             await driver.wait_ended()
@@ -209,8 +222,14 @@ class Worker:
         finally:
             renewing.cancel()
 
-    async def _renew(self, lease: Lease) -> None:
-        """Keep the lease while the run is driven; a lease that passed on is noticed by the next append."""
+    async def _who_stopped(self, driver: RunDriver) -> str | None:
+        """Whether somebody asked the run to stop before this worker had it."""
+        if self.who_stopped is None or driver.opened is None or driver.schedule.ended:
+            return None
+        return await self.who_stopped(driver.opened)
+
+    async def _renew(self, driver: RunDriver, lease: Lease) -> None:
+        """Keep the lease while the run is driven; when it has passed to another worker, let the run go at once."""
         kept: Lease | None = lease
         while kept is not None:
             await asyncio.sleep(self._lease_seconds / 3)
@@ -218,6 +237,7 @@ class Worker:
                 kept = await self._queue.renew(kept, until_microseconds=self._clock() + int(self._lease_seconds * 1e6))
             except Exception:
                 log.exception("the lease of run %s could not be renewed", lease.run)
+        await driver.release()
 
     async def _driver(self, lease: Lease, found: list[journal.Entry]) -> RunDriver | None:
         """A driver for the run, or None after ending a run that cannot be driven here."""
@@ -274,7 +294,24 @@ class Worker:
         sink = HubSink(driver, execution, attempt, self._live)
         return ExecutionContext(opened, start, driver.config, execution.id, attempt, execution.step.name, path, sink)
 
-    def _show_ephemeral(self, execution: Execution, event: DisplayEvent) -> None:
-        driver = next((d for d in self._drivers.values() if execution.id in d.schedule.in_flight), None)
-        if driver is not None:
-            self._live.publish(driver.run, attempt=1, response=0, part=0, frame="display", event=event)
+    def _show_ephemeral(self, driver: RunDriver, event: DisplayEvent) -> None:
+        self._live.publish(driver.run, attempt=1, response=0, part=0, frame="display", event=event)
+
+
+def is_dead(owner: str, mine: str) -> bool:
+    """Whether a worker of this machine has ended: its name is `host:pid:start`, and no process has its pid."""
+    host, _, rest = owner.partition(":")
+    if host != mine.partition(":")[0]:
+        return False
+    pid = rest.partition(":")[0]
+    if not pid.isdecimal():
+        return False
+    if int(pid) == os.getpid():
+        return True  # an earlier process had our pid, as the first one of a container always has
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False

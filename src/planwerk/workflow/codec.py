@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final, cast
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, from_json
 
 from planwerk.workflow.events import Event, Family, UnknownEvent, event_class
@@ -37,12 +37,18 @@ def write_fields(event: Event, context: Mapping[str, Any] | None = None) -> str:
 
 
 def read_fields(name: str, family: Family, text: str | bytes, context: Mapping[str, Any] | None = None) -> Event:
-    """The event of this wire type with these fields; one of an unknown class is kept whole under its family."""
+    """The event of this wire type with these fields.
+
+    One of an unknown class, or whose fields this release cannot read, is kept whole under its family (E1.5).
+    """
     known = event_class(name)
     if known is None:
         return UnknownEvent(wire_type=name, wire_family=family, fields=from_json(text))
     validator = known.__pydantic_validator__
-    return validator.validate_json(text, context=cast("dict[str, Any] | None", context))
+    try:
+        return validator.validate_json(text, context=cast("dict[str, Any] | None", context))
+    except ValidationError:
+        return UnknownEvent(wire_type=name, wire_family=family, fields=from_json(text))
 
 
 def wire_type(event: Event) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from planwerk.runtime.ports import ContextValue
@@ -11,17 +12,20 @@ class InMemoryContexts:
     """Port `ContextStore`."""
 
     def __init__(self) -> None:
-        self._values: dict[tuple[str, str], dict[str, ContextValue]] = {}
+        self._values: dict[tuple[str, str], dict[str, tuple[str, int]]] = {}
+        """As JSON text, so that nobody changes a stored value by its object."""
 
     async def get(self, scope: str, owner: str, key: str) -> ContextValue:
-        return self._values.get((scope, owner), {}).get(key, ContextValue(None, 0))
+        text, version = self._values.get((scope, owner), {}).get(key, ("null", 0))
+        return ContextValue(json.loads(text), version)
 
     async def set(self, scope: str, owner: str, key: str, value: Any, *, expected_version: int | None = None) -> bool:
+        text = json.dumps(value, ensure_ascii=False)
         kept = self._values.setdefault((scope, owner), {})
-        version = kept[key].version if key in kept else 0
+        version = kept[key][1] if key in kept else 0
         if expected_version is not None and expected_version != version:
             return False
-        kept[key] = ContextValue(value, version + 1)
+        kept[key] = (text, version + 1)
         return True
 
     async def forget(self, scope: str, owner: str) -> None:

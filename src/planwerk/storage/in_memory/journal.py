@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 from planwerk.runtime.errors import StaleFence, StaleVersion
 from planwerk.runtime.ports import FeedItem
@@ -41,7 +41,7 @@ class InMemoryJournal:
     async def read(self, run: RunId, after: int = 0) -> list[Entry]:
         return self._runs.get(run, [])[after:]
 
-    async def follow(self, run: RunId, after: int = 0) -> AsyncIterator[tuple[int, Entry]]:
+    async def follow(self, run: RunId, after: int = 0) -> AsyncGenerator[tuple[int, Entry]]:
         while True:
             changed = self._change()
             kept = self._runs.get(run, [])
@@ -57,7 +57,7 @@ class InMemoryJournal:
         first = bisect_right(self._feed, after, key=lambda item: item.feed)
         return self._feed[first : first + limit]
 
-    async def changes(self) -> AsyncIterator[None]:
+    async def changes(self) -> AsyncGenerator[None]:
         while True:
             changed = self._change()
             yield None

@@ -65,5 +65,14 @@ class InMemoryWorkQueue:
             waiting.owner, waiting.until = None, 0
             self._wakeups.wake()
 
+    async def owners(self) -> list[str]:
+        return sorted({waiting.owner for waiting in self._runs.values() if waiting.owner is not None})
+
+    async def drop_leases(self, owner: str) -> None:
+        for waiting in self._runs.values():
+            if waiting.owner == owner:
+                waiting.owner, waiting.until = None, 0
+        self._wakeups.wake()
+
     def changes(self) -> AsyncGenerator[None]:
         return self._wakeups.follow()

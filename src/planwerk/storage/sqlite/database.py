@@ -154,12 +154,19 @@ class SqliteDatabase:
         failed: list[tuple[_Waiting[Any], Exception]] = []
         for waiting in batch:
             try:
+                if not self._writer.in_transaction:
+                    raise sqlite3.OperationalError("the transaction was rolled back by an earlier failure")
                 done.append((waiting, self._perform(waiting)))
             except Exception as error:
                 failed.append((waiting, error))
+                if not self._writer.in_transaction:
+                    # SQLite gave the whole transaction up (a full disk, say): nothing of it was written.
+                    failed.extend((earlier, error) for earlier, _ in done)
+                    done = []
         try:
-            self._writer.execute("COMMIT")
-            self.commits += 1
+            if self._writer.in_transaction:
+                self._writer.execute("COMMIT")
+                self.commits += 1
         except sqlite3.Error as error:
             if self._writer.in_transaction:
                 self._writer.execute("ROLLBACK")

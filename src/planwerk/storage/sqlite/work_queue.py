@@ -24,6 +24,8 @@ TAKE: Final = """
 """
 RENEW: Final = "UPDATE run_queue SET lease_until = ? WHERE run = ? AND fence = ?"
 FINISH: Final = "DELETE FROM run_queue WHERE run = ? AND fence = ?"
+OWNERS: Final = "SELECT DISTINCT lease_owner FROM run_queue WHERE lease_owner IS NOT NULL ORDER BY lease_owner"
+DROP: Final = "UPDATE run_queue SET lease_owner = NULL, lease_until = 0 WHERE lease_owner = ?"
 GIVE_BACK: Final = "UPDATE run_queue SET lease_owner = NULL, lease_until = 0 WHERE run = ? AND fence = ?"
 
 
@@ -66,6 +68,14 @@ class SqliteWorkQueue:
         await self._database.write(lambda connection: connection.execute(statement, (lease.run, lease.fence)))
         if not finished:
             self._wakeups.wake()
+
+    async def owners(self) -> list[str]:
+        rows = self._database.read(lambda connection: connection.execute(OWNERS).fetchall())
+        return [row[0] for row in rows]
+
+    async def drop_leases(self, owner: str) -> None:
+        await self._database.write(lambda connection: connection.execute(DROP, (owner,)))
+        self._wakeups.wake()
 
     def changes(self) -> AsyncGenerator[None]:
         return self._wakeups.follow()
