@@ -144,3 +144,37 @@ def test_parallel_choices_are_explored_in_one_order(branches: int) -> None:
     given["join"] = "Start, " + ", ".join(f"D{number}|None" for number in range(branches)) + " -> Stop"
 
     assert problems(given) == []
+
+
+def test_two_inputs_that_each_come_more_than_once_are_a_warning() -> None:
+    found = problems(
+        {
+            "begin": "Start -> (list[A], list[B])",
+            "pair": "A, B -> C",
+            "join": "Start, list[C]|None -> Stop",
+        }
+    )
+
+    assert [severity for severity, message in found if "paired as they come" in message] == ["warning"]
+
+
+def test_one_input_that_comes_more_than_once_beside_one_that_does_not_is_sound() -> None:
+    given = {
+        "split": "Start -> list[W]",
+        "load": "Start -> Cfg",
+        "work": "W, Cfg -> D",
+        "join": "Start, list[D]|None -> Stop",
+    }
+
+    assert problems(given) == []
+
+
+def test_two_inputs_of_one_loop_that_come_once_a_round_are_sound() -> None:
+    given = {
+        "ask": "Start -> Query",
+        "retrieve": "Query -> Nodes",
+        "rerank": "Query, Nodes -> Ranked",
+        "guard": "Ranked -> Query|Stop",
+    }
+
+    assert [message for _, message in problems(given) if "paired" in message] == []

@@ -21,6 +21,7 @@ from planwerk.workflow import entries as journal
 from planwerk.workflow.errors import PlanwerkError, Problem
 from planwerk.workflow.events import ControlEvent, Event
 from planwerk.workflow.ids import EventId
+from planwerk.workflow.pairing import pair_warnings
 from planwerk.workflow.plan import ClassPlan, Composition, ParameterPlan, ScopePlan
 from planwerk.workflow.schedule import Decision, RunSchedule
 from planwerk.workflow.scope import Scope
@@ -57,6 +58,7 @@ def explore(composition: Composition) -> list[Problem]:
         if not found:
             found = _Explorer(composition, plan, WARNINGS).explore()
         problems += found
+        problems += pair_warnings(plan, plan.name or composition.blueprint.__name__)
     return problems
 
 
