@@ -18,14 +18,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from planwerk.workflow import entries as journal
+from planwerk.workflow.binding import execution_of_one, lay_in, rebuild, take
 from planwerk.workflow.errors import NotInFlight, PlanwerkError, ScheduleError
 from planwerk.workflow.events import ControlEvent, Event, StopEvent
 from planwerk.workflow.ids import ExecutionId
-from planwerk.workflow.plan import ClassPlan, Composition, ParameterPlan, StepPlan, bits
-from planwerk.workflow.scope import OUTSIDE, Cell, Scope
-from planwerk.workflow.seen import Bound, Execution, Rounds, Seen, in_fan_out_order
-from planwerk.workflow.settling import must_settle
+from planwerk.workflow.plan import ClassPlan, Composition, StepPlan, bits
+from planwerk.workflow.scope import Scope
+from planwerk.workflow.seen import Execution, Seen
 from planwerk.workflow.stalling import SecondOutcome, TooManyExecutions, call_stalled, run_stalled
+from planwerk.workflow.waiting import (
+    eligible_round,
+    is_eligible,
+    latest_complete,
+    must_settle_now,
+    must_wait,
+    ready_steps,
+    rounds_waiting,
+)
 
 AskKey = tuple[str, int, tuple[tuple[int, ...], ...]]
 
@@ -252,63 +261,9 @@ class RunSchedule:
             if scope.counts[step.index] and execution.asked_after < 0:
                 self._deactivate(execution)
         else:
-            execution = self._rebuild(scope, step, entry.binding)
+            execution = rebuild(scope, step, entry.binding)
         execution.id = entry.execution
         self._record(execution)
-
-    def _rebuild(self, scope: Scope, step: StepPlan, binding: tuple[tuple[int, ...], ...]) -> Execution:
-        """The execution of a recorded binding, its events taken out of the cells."""
-        if step.is_direct:
-            position = binding[0][0]
-            for index, (candidate, seen) in enumerate(scope.direct):
-                if candidate is step and seen.position == position:
-                    del scope.direct[index]
-                    return self._execution_of_one(scope, step, seen)
-            raise ScheduleError(f"the event at position {position} is not new for {step.name} (E7.6).")
-        round_number = self._round_of(scope, step, binding)
-        bound: list[Bound] = []
-        for parameter, positions in zip(step.parameters, binding, strict=True):
-            cell = scope.cell(step, parameter.index, round_number)
-            bound.append(self._take_recorded(scope, step, parameter, cell, positions))
-        return self._execution(scope, step, tuple(bound))
-
-    def _round_of(self, scope: Scope, step: StepPlan, binding: tuple[tuple[int, ...], ...]) -> int:
-        """The round a recorded binding took: that of its first event of the loop, the latest rounds tried first."""
-        if step.tracked < 0:
-            return OUTSIDE
-        for parameter, positions in zip(step.parameters, binding, strict=True):
-            if parameter.of_loop and positions:
-                for round_number in range(scope.top.get(step.index, OUTSIDE), OUTSIDE - 1, -1):
-                    cell = scope.cells.get((step.index, parameter.index, round_number))
-                    if cell is not None and cell.find(positions[0]) is not None:
-                        return round_number
-        return self._latest_complete(scope, step)
-
-    def _take_recorded(
-        self, scope: Scope, step: StepPlan, parameter: ParameterPlan, cell: Cell, positions: tuple[int, ...]
-    ) -> Bound:
-        found = {position: cell.find(position) for position in positions} if len(positions) < 2 else cell.known()
-        known = {position: seen for position, seen in found.items() if seen is not None}
-        missing = [position for position in positions if position not in known]
-        if missing:
-            raise ScheduleError(
-                f"{step.name} took the event at position {missing[0]} as {parameter.name}, which does not fit (E7.6).",
-                what_to_do="Run it with the code it was started with.",
-            )
-        taken = [known[position] for position in positions]
-        if parameter.is_list:
-            self._forget_new(scope, step, parameter, cell)
-            return taken
-        if not taken:
-            return None
-        if parameter.is_single:
-            if taken[0] in cell.new:
-                cell.new.remove(taken[0])
-                self._note_taken(scope, step, parameter, taken[0])
-        else:
-            self._forget_new(scope, step, parameter, cell)
-        cell.last = taken[0]
-        return taken[0]
 
     def _precondition_answered(self, entry: journal.PreconditionAnswered) -> None:
         scope = self._scopes.get(entry.scope)
@@ -322,7 +277,7 @@ class RunSchedule:
             step = next((step for step in scope.plan.steps if step.name == entry.step), None)
             if step is None:
                 raise ScheduleError(f"{entry.step} is not a step of this workflow (E7.6).")
-            execution = self._rebuild(scope, step, entry.binding)
+            execution = rebuild(scope, step, entry.binding)
         elif execution.asked_after < 0:
             self._deactivate(execution)
         if entry.verdict:
@@ -353,26 +308,13 @@ class RunSchedule:
             if step.is_direct:
                 scope.direct.append((step, seen))
             else:
-                self._lay_in(scope, step, step.parameters[place], seen)
+                lay_in(scope, step, step.parameters[place], seen)
+                if scope.held:
+                    self._ask_again(scope, step)
         for step in kind.watchers:
             for watched in step.watched:
                 if watched.own is None and kind.cls in watched.classes:
                     scope.latest.setdefault((step.index, watched.name), []).append(seen)
-            self._ask_again(scope, step)
-
-    def _lay_in(self, scope: Scope, step: StepPlan, parameter: ParameterPlan, seen: Seen) -> None:
-        round_number = seen.rounds[step.tracked] if step.tracked >= 0 and parameter.of_loop else OUTSIDE
-        cell = scope.cell(step, parameter.index, round_number)
-        if seen.rounds:
-            cell.note_rounds(seen.rounds)
-        cell.new.append(seen)
-        if parameter.is_list:
-            cell.all.append(seen)
-        if parameter.starting or (seen.rounds and step.index in scope.waiting):
-            scope.candidates |= step.bit
-        if step.tracked >= 0 and parameter.of_loop:
-            scope.note_new(step, round_number, 1 if parameter.starting else 0)
-        if scope.held:
             self._ask_again(scope, step)
 
     def _ask_again(self, scope: Scope, step: StepPlan) -> None:
@@ -430,7 +372,7 @@ class RunSchedule:
         if scope.direct:
             direct, scope.direct = scope.direct, []
             for step, seen in direct:
-                self._make_due(self._execution_of_one(scope, step, seen), decision, make_id)
+                self._make_due(execution_of_one(scope, step, seen), decision, make_id)
         if self.asked:
             self._release_approved(scope, decision, make_id)
         if scope.candidates:
@@ -438,9 +380,11 @@ class RunSchedule:
                 self._ask_held(scope, decision)
             self._consider_candidates(scope, decision, make_id)
         while scope.waiting:
-            ready, forced = self._ready(scope)
+            ready, forced = ready_steps(scope)
             if not ready:
                 break
+            if forced:
+                self.cycles.update({scope.plan.steps[index].name: None for index in ready})
             for index in ready:
                 if index in scope.waiting:
                     step = scope.plan.steps[index]
@@ -450,21 +394,6 @@ class RunSchedule:
             self._ask_held(scope, decision, changed_only=True)
         if scope.parent is not None:
             self._tell_caller(scope)
-
-    def _ready(self, scope: Scope) -> tuple[list[int], bool]:
-        """Waiting steps whose inputs are settled; where there are none, the one that opens a cycle (E3.4)."""
-        ready: list[int] = []
-        only_waits = False
-        for index, round_number in scope.waiting.items():
-            steps, arrivals = self._blocked_by(scope, scope.plan.steps[index], round_number)
-            if not steps and not arrivals:
-                ready.append(index)
-            elif not arrivals and not steps & scope.working:
-                only_waits = True
-        if ready or not only_waits:
-            ready.sort()
-            return ready, False
-        return self._open_cycle(scope), True
 
     def _release_approved(self, scope: Scope, decision: Decision, make_id: Callable[[], str]) -> None:
         approved = [
@@ -488,132 +417,24 @@ class RunSchedule:
     def _consider(self, scope: Scope, step: StepPlan, decision: Decision, make_id: Callable[[], str]) -> None:
         if step.tracked < 0 and step.index in scope.waiting and not step.may_repeat:
             return
-        round_number = self._eligible_round(scope, step)
+        round_number = eligible_round(scope, step)
         if round_number is None:
             return
-        if self._must_wait(scope, step, round_number):
+        if must_wait(scope, step, round_number):
             self._wait(scope, step, round_number)
         else:
             if scope.waiting.get(step.index) == round_number:
                 scope.end_waiting(step)
             self._start(scope, step, round_number, decision, make_id)
 
-    def _must_wait(self, scope: Scope, step: StepPlan, round_number: int) -> bool:
-        """Whether any of its inputs has to be settled before it is due."""
-        if step.always_waits:
-            return True
-        for parameter in step.parameters:
-            if must_settle(parameter, has_new=bool(scope.cell(step, parameter.index, round_number).new)):
-                return True
-        return False
-
     def _wait(self, scope: Scope, step: StepPlan, round_number: int) -> None:
         known = scope.waiting.get(step.index)
-        rounds = self._rounds_waiting(scope, step, round_number)
+        rounds = rounds_waiting(scope, step, round_number)
         if known == round_number and scope.waiting_rounds[step.index] == rounds:
             return
         if known is not None:
             scope.end_waiting(step)
         scope.begin_waiting(step, round_number, rounds)
-
-    def _rounds_waiting(self, scope: Scope, step: StepPlan, round_number: int) -> Rounds:
-        """The rounds its next execution will have: those of the earliest events that can start it, at least."""
-        rounds = scope.no_rounds()
-        if not rounds:
-            return rounds
-        for parameter in step.parameters:
-            cell = scope.cell(step, parameter.index, round_number)
-            if parameter.starting and cell.new:
-                rounds = tuple(map(max, rounds, cell.low))
-            elif parameter.is_list:
-                rounds = tuple(map(max, rounds, cell.high or rounds))
-            elif cell.last is not None and not parameter.read_only:
-                rounds = tuple(map(max, rounds, cell.last.rounds))
-        return _one_more(rounds, step)
-
-    def _eligible_round(self, scope: Scope, step: StepPlan) -> int | None:
-        """The earliest round in which the step is eligible (E3.1, E3.9)."""
-        if step.tracked < 0:
-            return OUTSIDE if self._is_eligible(scope, step, OUTSIDE, latest=True) else None
-        latest = self._latest_complete(scope, step)
-        fresh = sorted(round_number for round_number, count in scope.fresh.get(step.index, {}).items() if count > 0)
-        for round_number in dict.fromkeys([*fresh, latest]):
-            if self._is_eligible(scope, step, round_number, latest=round_number == latest):
-                return round_number
-        return None
-
-    def _latest_complete(self, scope: Scope, step: StepPlan) -> int:
-        """The latest round that has all required events of the loop; new events from outside join it."""
-        looping = [parameter for parameter in step.parameters if parameter.of_loop and parameter.is_single]
-        top = scope.top.get(step.index, OUTSIDE)
-        for round_number in range(top, OUTSIDE - 1, -1):
-            cells = [scope.cells.get((step.index, parameter.index, round_number)) for parameter in looping]
-            if all(cell is not None and (cell.new or cell.last is not None) for cell in cells):
-                return round_number
-        return top
-
-    def _is_eligible(self, scope: Scope, step: StepPlan, round_number: int, *, latest: bool) -> bool:
-        has_new = bool(scope.empty_starts & step.bit)
-        for parameter in step.parameters:
-            cell = scope.cell(step, parameter.index, round_number)
-            if parameter.is_single and not cell.new and cell.last is None:
-                return False
-            if parameter.starting and cell.new and (latest or parameter.of_loop):
-                has_new = True
-        return has_new
-
-    def _blocked_by(self, scope: Scope, step: StepPlan, round_number: int) -> tuple[int, int]:
-        """Active steps and arriving classes that can still bring a waiting step an event of its round (E3.2)."""
-        found_steps = found_arrivals = 0
-        for parameter in step.parameters:
-            if parameter.read_only or (
-                parameter.is_single and (parameter.of_loop or scope.cell(step, parameter.index, round_number).new)
-            ):
-                continue
-            steps, arrivals = self._blockers(scope, step, parameter, round_number)
-            found_steps |= steps
-            found_arrivals |= arrivals
-        return found_steps, found_arrivals
-
-    def _blockers(self, scope: Scope, step: StepPlan, parameter: ParameterPlan, round_number: int) -> tuple[int, int]:
-        """Active steps and arriving classes that can still bring the parameter an event of this round."""
-        if step.tracked < 0:
-            active = scope.working | scope.waiting_mask
-            return active & parameter.same_steps, scope.arriving & parameter.same_arrivals
-        same, earlier = scope.active_in(step.tracked, round_number)
-        steps = same & parameter.same_steps | earlier & parameter.earlier_steps
-        if parameter.of_loop and scope.runs_earlier(step.tracked, round_number):
-            steps |= step.bit
-        same, earlier = scope.arriving_in(step.tracked, round_number)
-        return steps, same & parameter.same_arrivals | earlier & parameter.earlier_arrivals
-
-    def _open_cycle(self, scope: Scope) -> list[int]:
-        """One member of a set of steps that wait only for each other (E3.4); empty if there is no such set."""
-        blockers: dict[int, int] = {}
-        for_list: dict[int, bool] = {}
-        stuck: set[int] = set()
-        for index, round_number in scope.waiting.items():
-            step = scope.plan.steps[index]
-            blockers[index], arrivals = self._blocked_by(scope, step, round_number)
-            for_list[index] = any(
-                self._blockers(scope, step, parameter, round_number) != (0, 0)
-                for parameter in step.parameters
-                if parameter.is_list
-            )
-            if not arrivals and not blockers[index] & scope.working:
-                stuck.add(index)
-        shrunk = True
-        while shrunk:
-            reachable = {index for index in stuck if any(number not in stuck for number in bits(blockers[index]))}
-            shrunk = bool(reachable)
-            stuck -= reachable
-        behind = {index: _all_behind(index, blockers) for index in stuck}
-        sources = [index for index in stuck if all(index in behind[other] for other in behind[index])]
-        if not sources:
-            return []
-        opened = min(sources, key=lambda index: (for_list[index], index))
-        self.cycles[scope.plan.steps[opened].name] = None
-        return [opened]
 
     # Bindings ------------------------------------------------------------------------------------------------------
 
@@ -630,81 +451,20 @@ class RunSchedule:
         """Bind each new event at once (E3.5); what must settle first goes back to waiting."""
         first = True
         while True:
-            latest = step.tracked < 0 or round_number == self._latest_complete(scope, step)
-            if not self._is_eligible(scope, step, round_number, latest=latest):
+            latest = step.tracked < 0 or round_number == latest_complete(scope, step)
+            if not is_eligible(scope, step, round_number, latest=latest):
                 break
-            if not forced and not first and self._must_settle_now(scope, step, round_number):
+            if not forced and not first and must_settle_now(scope, step, round_number):
                 self._wait(scope, step, round_number)
                 return
             first = False
-            execution = self._bind(scope, step, round_number)
+            execution = take(scope, step, round_number)
             if step.has_precondition:
                 self._ask(execution, decision)
             else:
                 self._make_due(execution, decision, make_id)
         if step.tracked >= 0 or scope.fresh.get(step.index):
-            scope.candidates |= step.bit if self._eligible_round(scope, step) is not None else 0
-
-    def _must_settle_now(self, scope: Scope, step: StepPlan, round_number: int) -> bool:
-        """Whether a further binding would repeat a required event that may not be the last of its kind (E3.2)."""
-        return any(
-            parameter.is_single and must_settle(parameter, has_new=False) and not cell.new
-            for parameter in step.parameters
-            for cell in [scope.cell(step, parameter.index, round_number)]
-        )
-
-    def _bind(self, scope: Scope, step: StepPlan, round_number: int) -> Execution:
-        bound: list[Bound] = []
-        for parameter in step.parameters:
-            cell = scope.cell(step, parameter.index, round_number)
-            if parameter.is_list:
-                bound.append(in_fan_out_order(cell.all))
-                self._forget_new(scope, step, parameter, cell)
-            elif parameter.is_single:
-                if cell.new:
-                    cell.last = cell.new.popleft()
-                    self._note_taken(scope, step, parameter, cell.last)
-                bound.append(cell.last)
-            else:
-                if cell.new:
-                    cell.last = cell.new[-1]
-                    self._forget_new(scope, step, parameter, cell)
-                bound.append(cell.last)
-        return self._execution(scope, step, tuple(bound))
-
-    def _forget_new(self, scope: Scope, step: StepPlan, parameter: ParameterPlan, cell: Cell) -> None:
-        if parameter.starting and parameter.of_loop and step.tracked >= 0:
-            for seen in cell.new:
-                scope.note_new(step, seen.rounds[step.tracked], -1)
-        cell.new.clear()
-
-    def _note_taken(self, scope: Scope, step: StepPlan, parameter: ParameterPlan, seen: Seen) -> None:
-        if parameter.starting and parameter.of_loop and step.tracked >= 0:
-            scope.note_new(step, seen.rounds[step.tracked], -1)
-
-    def _execution(self, scope: Scope, step: StepPlan, bound: tuple[Bound, ...]) -> Execution:
-        source: Seen | None = None
-        rounds = scope.no_rounds()
-        for parameter, taken in zip(step.parameters, bound, strict=True):
-            if parameter.starting and source is None:
-                source = taken if isinstance(taken, Seen) else taken[0] if taken else None
-            if rounds and not parameter.read_only:
-                for seen in (taken,) if isinstance(taken, Seen) else taken or ():
-                    rounds = tuple(map(max, rounds, seen.rounds))
-        if source is None:
-            source = next((taken for taken in bound if isinstance(taken, Seen)), scope.request)
-        self._numbers += 1
-        execution = Execution(step, scope, bound, source, _one_more(rounds, step))
-        execution.number = self._numbers
-        return execution
-
-    def _execution_of_one(self, scope: Scope, step: StepPlan, seen: Seen) -> Execution:
-        """The execution of a direct step, which takes one event and waits for nothing."""
-        self._numbers += 1
-        rounds = _one_more(seen.rounds, step) if seen.rounds else seen.rounds
-        execution = Execution(step, scope, (seen,), seen, rounds)
-        execution.number = self._numbers
-        return execution
+            scope.candidates |= step.bit if eligible_round(scope, step) is not None else 0
 
     def _ask(self, execution: Execution, decision: Decision) -> None:
         execution.asked_after = -1
@@ -720,6 +480,8 @@ class RunSchedule:
 
     def _record(self, execution: Execution) -> None:
         scope, step = execution.scope, execution.step
+        self._numbers += 1
+        execution.number = self._numbers
         self.in_flight[execution.id] = execution
         scope.started |= step.bit
         if scope.empty_starts:
@@ -792,23 +554,3 @@ def _own_round(execution: Execution) -> int:
     """The round of its own loop whose events it took: one less than the round of what it returns."""
     tracked = execution.step.tracked
     return execution.rounds[tracked] - 1 if tracked >= 0 else 0
-
-
-def _one_more(rounds: Rounds, step: StepPlan) -> Rounds:
-    """The rounds of what a step returns: one more of its own."""
-    tracked = step.tracked
-    if tracked < 0:
-        return rounds
-    return (*rounds[:tracked], rounds[tracked] + 1, *rounds[tracked + 1 :])
-
-
-def _all_behind(index: int, blockers: dict[int, int]) -> set[int]:
-    """Every step that a waiting step waits for, at any remove."""
-    found: set[int] = set()
-    frontier = [index]
-    while frontier:
-        for number in bits(blockers.get(frontier.pop(), 0)):
-            if number not in found:
-                found.add(number)
-                frontier.append(number)
-    return found

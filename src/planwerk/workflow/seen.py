@@ -156,3 +156,11 @@ def _compare_children(one: Seen, other: Seen) -> int:
 
 def _sign(left: int, right: int) -> int:
     return (left > right) - (left < right)
+
+
+def one_more(rounds: Rounds, step: StepPlan) -> Rounds:
+    """The rounds of what a step returns: one more of its own."""
+    tracked = step.tracked
+    if tracked < 0:
+        return rounds
+    return (*rounds[:tracked], rounds[tracked] + 1, *rounds[tracked + 1 :])
