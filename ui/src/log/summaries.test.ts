@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { ThreadSummary } from "../api/types";
 import { LogMaker } from "../testing/envelopes";
 import { addRows, NO_SUMMARIES, sortedRows, touch } from "./summaries";
 
@@ -23,6 +24,13 @@ describe("the rows of the thread list", () => {
   it("stand with the newest first", () => {
     const row = { ...(done.rows.t1 ?? sortedRows(done)[0]), id: "t0", updated: "2020-01-01T00:00:00Z" };
     expect(sortedRows(addRows(done, [row as never])).map((one) => one.id)).toEqual(["t1", "t0"]);
+  });
+
+  it("are not turned back by a reading that the log has overtaken", () => {
+    const early = { ...(working.rows.t1 as ThreadSummary) };
+    expect(addRows(done, [early]).rows.t1).toBe(done.rows.t1);
+    const late = { ...early, title: "Renamed elsewhere", updated: "2026-01-06T00:00:00.000001Z" };
+    expect(addRows(done, [late]).rows.t1).toBe(late);
   });
 
   it("do not begin with a fact in the middle of a thread that was never listed", () => {

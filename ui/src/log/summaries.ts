@@ -1,5 +1,5 @@
 import type { Envelope, ThreadSummary } from "../api/types";
-import { text } from "./read";
+import { moment, text } from "./read";
 
 /** The rows of the thread list, kept up to date from the log. `seen` keeps what arrives twice from turning it back. */
 export interface Summaries {
@@ -9,8 +9,14 @@ export interface Summaries {
 
 export const NO_SUMMARIES: Summaries = { rows: {}, seen: {} };
 
+/** Rows as the server has read them; one that the log has overtaken meanwhile changes nothing. */
 export function addRows(summaries: Summaries, rows: readonly ThreadSummary[]): Summaries {
-  return { ...summaries, rows: { ...summaries.rows, ...Object.fromEntries(rows.map((row) => [row.id, row])) } };
+  const fresh = rows.filter((row) => !isOlder(row, summaries.rows[row.id]));
+  return { ...summaries, rows: { ...summaries.rows, ...Object.fromEntries(fresh.map((row) => [row.id, row])) } };
+}
+
+function isOlder(row: ThreadSummary, known: ThreadSummary | undefined): boolean {
+  return known !== undefined && moment(row.updated) < moment(known.updated);
 }
 
 export function touch(summaries: Summaries, envelope: Envelope): Summaries {

@@ -378,6 +378,14 @@ describe("a thread", () => {
     expect(screen.queryByRole("button", { name: "Show earlier messages" })).toBeNull();
   });
 
+  it("has its newest title in the list too, when it got it between two readings", async () => {
+    server.thread("t3", null);
+    server.maker.add("thread_renamed", { title: "A fine title", source: "suggested" }, "t3");
+    await openApp("/threads/t3");
+    expect(screen.getByRole("heading", { level: 1, name: "A fine title" })).toBeInTheDocument();
+    expect(screen.getByRole("link", { name: /A fine title/ })).toBeInTheDocument();
+  });
+
   it("reads its state anew when its position is gone", async () => {
     await openApp("/threads/t1");
     server.maker.ask("m1", null, "r1", "written meanwhile", "t1");

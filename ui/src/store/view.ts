@@ -274,7 +274,9 @@ export async function loadThread(id: string, again = false): Promise<void> {
   try {
     const [row, page] = await Promise.all([server.readThread(id), server.readLog(workspaceId, id, LOG_PAGE)]);
     const { view, summaries } = get();
-    set({ view: reduce(view, { kind: "log", envelopes: page.items }), summaries: addRows(summaries, [row]) });
+    // The log may have been read later than the row, and what it tells comes by no stream again.
+    const rows = page.items.reduce(touch, addRows(summaries, [row]));
+    set({ view: reduce(view, { kind: "log", envelopes: page.items }), summaries: rows });
     putOpened(id, readBack(id, page.items));
     watch.thread(id, page.head_seq);
   } catch (error) {
