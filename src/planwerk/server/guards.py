@@ -1,26 +1,29 @@
-"""What every request passes before a route: an id, size, where it comes from, and the headers of every answer."""
+"""What every request passes before a route: an id, where it comes from, and the headers of every answer.
+
+Nothing unexpected leaves without them either: an error that no route knew is answered here, in the one shape.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import json
+import logging
 import re
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Collection
 from ipaddress import ip_address
-from typing import Any, Final
+from typing import Final
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from planwerk.server.problems import send_problem
 from planwerk.workflow.ids import new_id
 
+log = logging.getLogger(__name__)
+
 REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
-MESSAGE_BYTES: Final = 1_048_576
-"""A message's text (S5.4)."""
-BODY_OVERHEAD: Final = 65_536
-"""What may stand around a message in a body, and escapes in it."""
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+IN_PROCESS_HOST: Final = "testserver"
+"""What in-process transports name the server; no name on a network."""
 
 SECURITY_HEADERS: Final = {
     "Content-Security-Policy": (
@@ -36,23 +39,16 @@ SECURITY_HEADERS: Final = {
 }
 
 
-LINGER_BYTES: Final = 64 * 1_048_576
-LINGER_SECONDS: Final = 5.0
-
-
-class TooLarge(HTTPException):
-    """More of a body came than is taken; raised into whoever reads it."""
-
-    def __init__(self, limit: int) -> None:
-        super().__init__(413, f"The body is larger than {limit} bytes.")
-
-
 class Guards:
-    """One ASGI layer around the application, so that nothing is read that will be refused."""
+    """One ASGI layer around the application, so that nothing is looked at that will be refused.
 
-    def __init__(self, app: ASGIApp, *, message_bytes: Callable[[], int]) -> None:
+    Args:
+        hosts: Further host names that are ours, as a proxy in front of the server passes them on.
+    """
+
+    def __init__(self, app: ASGIApp, *, hosts: Callable[[], Collection[str]]) -> None:
         self._app = app
-        self._message_bytes = message_bytes
+        self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -62,99 +58,76 @@ class Guards:
         given = headers.get("x-request-id", "")
         request_id = given if REQUEST_ID.fullmatch(given) else new_id()
         scope.setdefault("state", {})["request_id"] = request_id
-        guarded = _with_headers(send, request_id)
-        if not host_is_ours(scope, headers):
-            await _refuse(guarded, 421, "wrong_host", "This server is not known by that host name.")
-            return
-        limit = self._message_bytes() * 2 + BODY_OVERHEAD
-        declared = headers.get("content-length", "")
-        body = _Body(receive, guarded, limit)
-        if declared.isdecimal() and int(declared) > limit:
-            await _refuse(body.send, 413, "too_large", f"The body is larger than {limit} bytes.")
-            return
-        await self._app(scope, body.receive, body.send)
+        answer = _Answer(send, request_id)
+        if self._is_on_loopback(scope):
+            if not self._is_ours(_name_of(headers.get("host", ""))):
+                what_to_do = "Use the address that the server printed."
+                detail = "This server is not known by that host name."
+                await send_problem(scope, answer.send, 421, "wrong_host", detail, what_to_do=what_to_do)
+                return
+            if scope["method"] not in SAFE_METHODS and not self._is_ours(_origin_of(headers.get("origin", ""))):
+                detail = "A page of another site sent this."
+                await send_problem(scope, answer.send, 403, "foreign_origin", detail, what_to_do="Use our own page.")
+                return
+        await self._guarded(scope, receive, answer)
+
+    async def _guarded(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        try:
+            await self._app(scope, receive, answer.send)
+        except Exception:
+            if answer.begun:
+                raise  # half an answer cannot be taken back: the server breaks the connection
+            log.exception("an unexpected error")
+            detail = "Something went wrong in the server."
+            what_to_do = "Try again; tell an admin the request id."
+            await send_problem(scope, answer.send, 500, "internal_error", detail, what_to_do=what_to_do)
+
+    def _is_on_loopback(self, scope: Scope) -> bool:
+        """On loopback a page elsewhere could point its own name at this machine (DNS rebinding), so names count."""
+        server = scope.get("server")
+        return server is not None and _is_loopback(str(server[0]))
+
+    def _is_ours(self, name: str) -> bool:
+        return (
+            not name
+            or name == IN_PROCESS_HOST
+            or name.endswith(".localhost")
+            or _is_loopback(name)
+            or name in self._hosts()
+        )
 
 
-class _Body:
-    """Counts what is read of a request, and after a refusal lets the client finish sending into the void.
+class _Answer:
+    """Sends with the headers of every answer, and knows whether it has begun."""
 
-    A server that closes while its client still sends resets the connection, and the client may never see the answer; so
-    what comes after the answer is read and dropped, up to a bound.
-    """
-
-    def __init__(self, receive: Receive, send: Send, limit: int) -> None:
-        self._receive = receive
+    def __init__(self, send: Send, request_id: str) -> None:
         self._send = send
-        self._limit = limit
-        self._taken = 0
-        self._whole = False
-        self._refused = False
-
-    async def receive(self) -> Message:
-        message = await self._receive()
-        if message["type"] == "http.request":
-            self._taken += len(message.get("body", b""))
-            self._whole = not message.get("more_body", False)
-            if self._taken > self._limit:
-                raise TooLarge(self._limit)
-        return message
+        self._request_id = request_id
+        self.begun = False
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self._refused = message["status"] == 413
-        last = message["type"] == "http.response.body" and not message.get("more_body", False)
-        if not (last and self._refused and not self._whole):
-            await self._send(message)
-            return
-        await self._send({**message, "more_body": True})
-        await self._drop_the_rest()
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
-
-    async def _drop_the_rest(self) -> None:
-        dropped = 0
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LINGER_SECONDS):
-                while dropped < LINGER_BYTES:
-                    message = await self._receive()
-                    if message["type"] != "http.request" or not message.get("more_body", False):
-                        return
-                    dropped += len(message.get("body", b""))
+            self.begun = True
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-Id"] = self._request_id
+            for name, value in SECURITY_HEADERS.items():
+                headers.setdefault(name, value)
+            headers.setdefault("Cache-Control", "no-store")
+        await self._send(message)
 
 
-def host_is_ours(scope: Scope, headers: Headers) -> bool:
-    """Refuse foreign host names on loopback: a page elsewhere could point its name at this machine (DNS rebinding)."""
-    server = scope.get("server")
-    host = headers.get("host", "")
-    if server is None or not host or not _is_loopback(str(server[0])):
-        return True
-    name = host.rsplit(":", 1)[0] if not host.endswith("]") and host.count(":") == 1 else host
-    return name in {"localhost", "testserver"} or name.endswith(".localhost") or _is_loopback(name.strip("[]"))
+def _name_of(host: str) -> str:
+    """The name in a Host header, without its port."""
+    return (urlsplit(f"//{host}").hostname or "?") if host else ""
+
+
+def _origin_of(origin: str) -> str:
+    """The host name of an Origin header; "" where the sender is no page."""
+    return (urlsplit(origin).hostname or "?") if origin else ""
 
 
 def _is_loopback(host: str) -> bool:
     try:
-        return ip_address(host.partition("]")[0].strip("[")).is_loopback
+        return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def _with_headers(send: Send, request_id: str) -> Send:
-    async def sending(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            headers["X-Request-Id"] = request_id
-            for name, value in SECURITY_HEADERS.items():
-                headers.setdefault(name, value)
-            headers.setdefault("Cache-Control", "no-store")
-        await send(message)
-
-    return sending
-
-
-async def _refuse(send: Send, status: int, code: str, detail: str) -> None:
-    body: dict[str, Any] = {"type": "about:blank", "title": "Refused", "status": status, "detail": detail, "code": code}
-    body["what_to_do"] = "Send less." if status == 413 else "Use the address that the server printed."
-    data = json.dumps(body).encode()
-    headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(data)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": data})

@@ -7,12 +7,14 @@ same: every finder asks `authorize` before it gives anything back.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Protocol, cast
+from typing import Annotated, Final, Protocol, cast
 
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
+from planwerk.access import errors as refusals
 from planwerk.access.actions import Action, Resource
+from planwerk.access.actors import SystemActor
 from planwerk.access.authorize import allowed, authorize
 from planwerk.access.ids import AccountId, TenantId
 from planwerk.access.principal import Principal
@@ -23,12 +25,17 @@ from planwerk.runtime.errors import UnknownRun
 from planwerk.runtime.host import Host
 from planwerk.runtime.live import LiveHub
 from planwerk.runtime.ports import RunRecord
-from planwerk.runtime.profiles import BlueprintRegistry, Profile, ProfileDirectory
+from planwerk.runtime.profiles import BlueprintRegistry, Profile, ProfileDirectory, UnknownProfile
+from planwerk.server.request_log import concerns
 from planwerk.workflow.ids import RunId, ThreadId, WorkspaceId, parse_id
 from planwerk.workspace.rules.errors import NotFound
 from planwerk.workspace.views import ThreadView
 from planwerk.workspace.workspace import Workspace
 from planwerk.workspace.workspaces import Workspaces
+
+QUEUED: Final = "queued"
+"""Status of a run that is asked for and not opened yet; it has no journal, and no record of its own."""
+SERVER_ACTOR: Final = SystemActor(name="server")
 
 
 class Parts(Protocol):
@@ -93,6 +100,7 @@ async def find_workspace(parts: Parts, principal: Principal, workspace: str, act
     kind = "admin_workspace" if about.kind == "admin" else "workspace"
     owner = AccountId(about.owner) if about.owner else None
     authorize(principal, action, Resource(kind, workspace, principal.tenant, owner=owner))
+    concerns(workspace=workspace)
     return space
 
 
@@ -117,23 +125,57 @@ async def find_thread(parts: Parts, principal: Principal, thread: str, action: A
     owner = AccountId(about.owner) if about.owner else None
     resource = Resource("thread", thread, principal.tenant, owner=owner)
     authorize(principal, action, resource)
+    concerns(workspace=workspace, thread=thread)
     return FoundThread(space, workspace, view, resource)
 
 
 async def find_run(parts: Parts, principal: Principal, run: str, action: Action) -> RunRecord:
-    """A run's record.
+    """A run's record; of one that waits to be opened, what the log knows of it.
 
     Raises:
         NotFound: There is none, or it is not hers.
     """
     identity = parse_id(run, RunId)
-    try:
-        record = await parts.host.status(identity)
-    except UnknownRun:
+    record = await known_run(parts, identity) or await _queued_run(parts, principal.tenant, identity)
+    if record is None:
         authorize(principal, action, Resource.missing("run", run))
-        raise
+        raise NotFound("run", run)
     authorize(principal, action, run_resource(record))
+    concerns(run=run, **({"thread": record.thread} if record.thread is not None else {}))
     return record
+
+
+async def known_run(parts: Parts, run: RunId) -> RunRecord | None:
+    """The record of a run that was opened; ask `authorize` before anything of it is shown."""
+    try:
+        return await parts.host.status(run)
+    except UnknownRun:
+        return None
+
+
+async def _queued_run(parts: Parts, tenant: TenantId, run: RunId) -> RunRecord | None:
+    place = await parts.workspaces.locate_run(tenant, run)
+    if place is None:
+        return None
+    workspace, thread = place
+    view = await parts.workspaces.of(tenant, workspace, SERVER_ACTOR).thread(thread)
+    found = next((known for known in view.runs if known.id == run), None)
+    if found is None:
+        return None
+    return RunRecord(
+        run=run,
+        tenant=tenant,
+        workspace=workspace,
+        thread=thread,
+        message=found.message,
+        profile=found.profile,
+        profile_name=found.profile_name or None,
+        profile_version=found.profile_version,
+        blueprint=found.blueprint or "",
+        status=QUEUED,
+        actor=found.requested_by.model_dump(mode="json"),
+        started_microseconds=round(found.requested.timestamp() * 1e6),
+    )
 
 
 def run_resource(record: RunRecord) -> Resource:
@@ -158,12 +200,16 @@ async def find_profile(parts: Parts, principal: Principal, slug: str, action: Ac
     """A profile by its slug.
 
     Raises:
-        UnknownProfile: There is none.
-        NotFound: It is not hers to use.
+        UnknownProfile: There is none, or it is not hers to see: nobody can tell which.
     """
-    profile = await parts.profiles.get(principal.tenant, slug)
-    authorize(principal, action, profile_resource(profile, principal.tenant))
-    return profile
+    known = {profile.slug: profile for profile in await parts.profiles.list(principal.tenant)}
+    profile = known.get(slug)
+    missing = Resource.missing("profile", slug)
+    try:
+        authorize(principal, action, profile_resource(profile, principal.tenant) if profile is not None else missing)
+    except refusals.NotFound:
+        raise UnknownProfile(slug, [usable.slug for usable in await usable_profiles(parts, principal)]) from None
+    return known[slug]
 
 
 async def usable_profiles(parts: Parts, principal: Principal) -> list[Profile]:

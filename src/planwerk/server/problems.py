@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
+from starlette.types import Scope, Send
 
 from planwerk.server.authentication import refusal_headers
 from planwerk.workflow.errors import PlanwerkError
@@ -72,6 +73,18 @@ def problem(
     )
 
 
+async def send_problem(scope: Scope, send: Send, status: int, code: str, detail: str, *, what_to_do: str = "") -> None:
+    """Answer with a problem below the routes; on `/v1` in the form that its clients know."""
+    request = Request(scope)
+    response = problem(request, status, code, detail, what_to_do=what_to_do)
+    if scope["path"].startswith("/v1/"):
+        kind = "invalid_request_error" if status < 500 else "server_error"
+        error = {"message": f"{detail} {what_to_do}".strip(), "type": kind, "param": None, "code": code}
+        response = JSONResponse({"error": error}, status)
+    await send({"type": "http.response.start", "status": status, "headers": response.raw_headers})
+    await send({"type": "http.response.body", "body": response.body, "more_body": False})
+
+
 def of_error(request: Request, error: PlanwerkError) -> JSONResponse:
     """The problem of one of our errors."""
     if error.http_status >= 500:
@@ -110,16 +123,10 @@ def install(app: FastAPI) -> None:
         code = CODES.get(error.status_code, "http_error")
         return problem(request, error.status_code, code, str(error.detail), headers=error.headers)
 
-    async def unexpected(request: Request, error: Exception) -> JSONResponse:
-        log.error("an unexpected error", exc_info=error)
-        detail = "Something went wrong in the server."
-        return problem(request, 500, "internal_error", detail, what_to_do="Try again; tell an admin the request id.")
-
     app.add_exception_handler(PlanwerkError, planwerk_error)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(ValidationError, invalid)
     app.add_exception_handler(HTTPException, http_error)
-    app.add_exception_handler(Exception, unexpected)
 
 
 def _plain(item: Mapping[str, Any]) -> dict[str, Any]:

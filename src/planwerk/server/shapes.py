@@ -255,7 +255,9 @@ class RunView(BaseModel):
     profile_version: int | None
     blueprint: str
     status: str
-    started: str
+    """queued, running, waiting, completed, failed or stopped."""
+    started: str | None
+    """None while it is queued."""
     ended: str | None
     started_by: dict[str, Any]
     usage: dict[str, int]

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import Final
 
 from planwerk.access.actions import Action
+from planwerk.access.errors import NotSignedIn
 from planwerk.access.principal import Principal
 from planwerk.runtime.live import LiveWatch
 from planwerk.runtime.ports import RunRecord
-from planwerk.server.parts import Parts, find_run, find_thread
+from planwerk.server.log_entries import LogReader
+from planwerk.server.parts import Parts, find_run, find_thread, find_workspace, known_run
 from planwerk.server.run_entries import EntryReader
-from planwerk.server.sse import EventStream, EventStreamResponse, Feeder, StreamRegistry
-from planwerk.workflow.ids import ThreadId
-from planwerk.workspace.rules.events import RunEnded, RunRequested, RunStarted
+from planwerk.server.sse import EventStream, EventStreamResponse, Feeder, Recheck, StreamRegistry
+from planwerk.workflow.errors import PlanwerkError
+from planwerk.workflow.ids import RunId, ThreadId
+from planwerk.workspace.rules.events import LogEvent, RunEnded, RunStarted
 from planwerk.workspace.workspace import Workspace
+
+FRAME_SECONDS: Final = 1 / 30
+"""At most 30 live frames a second for a reader: what comes in between is joined (A8)."""
 
 
 class WorkspaceFeed:
@@ -38,59 +44,69 @@ class WorkspaceFeed:
         self._threads = threads
         self._records = records
         self._locale = locale
-        self._watch: LiveWatch = parts.live.watch([])
+        self._greeted = asyncio.Event()
 
-    @property
-    def feeders(self) -> list[Feeder]:
-        """What feeds the stream beside the log."""
-        return [self._live, *(self._entries(record) for record in self._records)]
+    def feeders(self, after: int | None) -> list[Feeder]:
+        """What feeds the stream: the log after a place, or from its head on, and beside it what it tells to watch."""
+        watch = self._parts.live.watch([])
+        return [
+            lambda stream: self._log(stream, after, watch),
+            lambda stream: self._live(stream, watch),
+            *(self._entries(record) for record in self._records),
+        ]
 
-    def log(self, after: int | None) -> Feeder:
-        """The log after a place, or from its head on; a place that does not exist any more is told by `reset`."""
-
-        async def feed(stream: EventStream) -> None:
-            head = await self._space.head_seq()
-            await stream.send("hello", {"head_seq": head})
-            if after is not None and after > head:
-                await stream.send("reset", {"head_seq": head})
-            begin = head if after is None or after > head else after
-            await self._watch_active()
-            tenant = self._space.tenant
+    async def _log(self, stream: EventStream, after: int | None, watch: LiveWatch) -> None:
+        head = await self._space.head_seq()
+        await stream.send("hello", {"head_seq": head})
+        if after is not None and after > head:
+            await stream.send("reset", {"head_seq": head})
+        self._greeted.set()
+        begin = head if after is None or after > head else after
+        reader = LogReader(self._principal)
+        try:
+            await self._watch_active(watch)
             async with aclosing(self._space.subscribe(begin, self._threads)) as envelopes:
                 async for envelope in envelopes:
-                    self._note(envelope.event)
-                    await stream.send("log", envelope.to_wire(tenant), id=envelope.seq)
+                    await self._note(envelope.event, watch)
+                    await stream.send("log", reader.wire(envelope), id=envelope.seq)
+        finally:
+            watch.close()
 
-        return feed
-
-    async def _watch_active(self) -> None:
+    async def _watch_active(self, watch: LiveWatch) -> None:
         """Watch what is being answered right now; a snapshot comes first."""
         for thread in self._threads or ():
-            view = await self._space.thread(thread)
-            if view.active_run is not None:
-                self._watch.follow(view.active_run)
+            active = (await self._space.thread(thread)).active_run
+            if active is not None:
+                await self._follow(active, watch)
 
-    def _note(self, event: Any) -> None:
+    async def _note(self, event: LogEvent, watch: LiveWatch) -> None:
         if self._threads is None:
             return
-        if isinstance(event, RunRequested | RunStarted):
-            self._watch.follow(event.run_id)
+        if isinstance(event, RunStarted):
+            await self._follow(event.run_id, watch)
         elif isinstance(event, RunEnded):
-            self._watch.unfollow(event.run_id)
+            watch.unfollow(event.run_id)
 
-    async def _live(self, stream: EventStream) -> None:
-        try:
-            while True:
-                await self._watch.wait()
-                for item in self._watch.drain():
-                    await stream.send("live", item.to_wire())
-                # At most 30 frames a second for a reader: what comes in between is joined (A8).
-                await asyncio.sleep(1 / 30)
-        finally:
-            self._watch.close()
+    async def _follow(self, run: RunId, watch: LiveWatch) -> None:
+        """Watch a run of this workspace. One that is not open yet is watched once the log tells of its start.
+
+        Clients make run ids, so what a log names is not yet this workspace's own (SRV-13).
+        """
+        record = await known_run(self._parts, run)
+        if record is not None and record.workspace == self._space.id and record.ended_microseconds is None:
+            watch.follow(run)
+
+    async def _live(self, stream: EventStream, watch: LiveWatch) -> None:
+        await self._greeted.wait()
+        while True:
+            await watch.wait()
+            for item in watch.drain():
+                await stream.send("live", item.to_wire())
+            await asyncio.sleep(FRAME_SECONDS)
 
     def _entries(self, record: RunRecord) -> Feeder:
         async def feed(stream: EventStream) -> None:
+            await self._greeted.wait()
             reader = EntryReader(self._parts, self._principal, record, self._locale)
             async with aclosing(reader.follow()) as envelopes:
                 async for envelope in envelopes:
@@ -105,25 +121,27 @@ async def workspace_stream(
     space: Workspace,
     *,
     after: int | None,
-    threads: Collection[str] | None,
-    runs: Collection[str],
+    threads: Sequence[str] | None,
+    runs: Sequence[str],
     locale: str,
     registry: StreamRegistry,
-    keep_alive_seconds: float,
 ) -> EventStreamResponse:
     """The stream of a workspace; every thread and run named is asked for first, so a status is still possible."""
     named: list[ThreadId] | None = None
     if threads is not None:
         named = [(await find_thread(parts, principal, thread, Action.THREAD_READ)).view.id for thread in threads]
     records = [await find_run(parts, principal, run, Action.RUN_READ) for run in runs]
+
+    async def still_allowed(now: Principal) -> None:
+        await find_workspace(parts, now, space.id, Action.WORKSPACE_READ)
+        for thread in named or ():
+            await find_thread(parts, now, thread, Action.THREAD_READ)
+        for run in runs:
+            await find_run(parts, now, run, Action.RUN_READ)
+
     feed = WorkspaceFeed(parts, principal, space, threads=named, records=records, locale=locale)
-    return EventStreamResponse(
-        feed.log(after),
-        *feed.feeders,
-        registry=registry,
-        recheck=_recheck(parts, principal),
-        keep_alive_seconds=keep_alive_seconds,
-    )
+    recheck = rights_of(parts, principal, still_allowed)
+    return EventStreamResponse(*feed.feeders(after), registry=registry, recheck=recheck)
 
 
 def run_stream(
@@ -134,20 +152,40 @@ def run_stream(
     after: int,
     locale: str,
     registry: StreamRegistry,
-    keep_alive_seconds: float,
 ) -> EventStreamResponse:
-    """The journal of one run, from a position to its end."""
+    """The journal of one run, from a position to its end; `reset` where there is no such position."""
 
     async def feed(stream: EventStream) -> None:
+        begin = after
+        known = len(await parts.host.entries(RunId(record.run))) if after else 0
+        if after > known:
+            await stream.send("reset", {"position": known})
+            begin = known
         reader = EntryReader(parts, principal, record, locale)
-        async with aclosing(reader.follow(after)) as envelopes:
+        async with aclosing(reader.follow(begin)) as envelopes:
             async for envelope in envelopes:
                 await stream.send("entry", envelope, id=envelope["position"])
 
-    return EventStreamResponse(
-        feed, registry=registry, recheck=_recheck(parts, principal), keep_alive_seconds=keep_alive_seconds
-    )
+    async def still_allowed(now: Principal) -> None:
+        await find_run(parts, now, record.run, Action.RUN_READ)
+
+    return EventStreamResponse(feed, registry=registry, recheck=rights_of(parts, principal, still_allowed))
 
 
-def _recheck(parts: Parts, principal: Principal) -> Callable[[], Awaitable[object]]:
-    return lambda: parts.access.recheck(principal)
+def rights_of(parts: Parts, principal: Principal, still_allowed: Callable[[Principal], Awaitable[None]]) -> Recheck:
+    """Whether a reader may go on: she is signed in, her rights are what they were, and each thing is still hers."""
+
+    async def recheck() -> str | None:
+        try:
+            now = await parts.access.recheck(principal)
+            await still_allowed(now)
+        except NotSignedIn:
+            return "signed_out"
+        except PlanwerkError as error:
+            if error.http_status >= 500:
+                raise
+            return "no_access"
+        same = (now.role, now.scopes, now.groups) == (principal.role, principal.scopes, principal.groups)
+        return None if same else "rights_changed"
+
+    return recheck

@@ -15,7 +15,17 @@ from planwerk.runtime.ports import RunRecord
 from planwerk.runtime.profiles import Profile
 from planwerk.runtime.wire import wire_time
 from planwerk.server.authentication import SignedIn
-from planwerk.server.parts import Installed, find_profile, find_run, find_thread, locale_of, may_inspect
+from planwerk.server.parts import (
+    QUEUED,
+    Installed,
+    Parts,
+    find_profile,
+    find_run,
+    find_thread,
+    known_run,
+    locale_of,
+    may_inspect,
+)
 from planwerk.server.run_entries import EntryReader
 from planwerk.server.shapes import (
     EnvelopeView,
@@ -33,7 +43,8 @@ from planwerk.workflow.composition import start_classes
 from planwerk.workflow.errors import PlanwerkError
 from planwerk.workflow.events import StartEvent
 from planwerk.workflow.graph import graph_of
-from planwerk.workflow.ids import RunId, parse_id
+from planwerk.workflow.ids import RunId, WorkspaceId, parse_id
+from planwerk.workspace.rules.commands import StopRun
 from planwerk.workspace.rules.events import ErrorInfo
 
 router = APIRouter(tags=["runs"])
@@ -44,6 +55,16 @@ class StartInvalid(PlanwerkError):
 
     code = "start_invalid"
     http_status = 422
+
+
+class RunIdTaken(PlanwerkError):
+    """The id that a client made for a run belongs to another run."""
+
+    code = "run_id_taken"
+    http_status = 409
+
+    def __init__(self, run: RunId) -> None:
+        super().__init__(f"run id {run} is used by another run.", what_to_do="Make a new id for a new run.")
 
 
 @router.post("/api/profiles/{profile}/runs", operation_id="start_run", status_code=202)
@@ -57,6 +78,9 @@ async def start_run(
     if given.thread is not None:
         in_thread = await find_thread(parts, principal, given.thread, Action.THREAD_WRITE)
         thread, workspace = in_thread.view.id, in_thread.workspace
+    named = parse_id(given.run_id, RunId) if given.run_id is not None else None
+    if named is not None:
+        await refuse_foreign_run(parts, named, principal, thread)
     run = await parts.host.start(
         found.slug,
         event,
@@ -64,11 +88,26 @@ async def start_run(
         tenant=principal.tenant,
         thread=thread,
         workspace=workspace,
-        run_id=parse_id(given.run_id, RunId) if given.run_id is not None else None,
+        run_id=named,
         locale=locale_of(request, principal),
     )
     response.headers["Location"] = f"/api/runs/{run}"
     return RunAccepted(run_id=run)
+
+
+async def refuse_foreign_run(parts: Parts, run: RunId, principal: Principal, thread: str | None) -> None:
+    """Refuse a run id that a client made, if a run of somebody else or of another thread has it.
+
+    Raises:
+        RunIdTaken: It has.
+    """
+    known = await known_run(parts, run)
+    if known is not None and (known.tenant, known.actor.get("id"), known.thread) != (
+        principal.tenant,
+        principal.account,
+        thread,
+    ):
+        raise RunIdTaken(run)
 
 
 def _start_event(profile: Profile, given: RunGiven, principal: Principal, locale: str) -> StartEvent:
@@ -148,7 +187,11 @@ async def read_graph(request: Request, parts: Installed, principal: SignedIn, ru
 async def stop_run(parts: Installed, principal: SignedIn, run: str) -> RunAccepted:
     """Stop a run: what it has said so far is kept; stopping one that has ended changes nothing."""
     record = await find_run(parts, principal, run, Action.RUN_STOP)
-    await parts.host.stop(RunId(record.run), actor=principal.actor())
+    if record.status == QUEUED and record.workspace is not None:
+        space = parts.workspaces.of(principal.tenant, WorkspaceId(record.workspace), principal.actor())
+        await space.send(StopRun(run_id=RunId(record.run)))
+    else:
+        await parts.host.stop(RunId(record.run), actor=principal.actor())
     return RunAccepted(run_id=record.run)
 
 
@@ -176,7 +219,6 @@ async def stream_run(
         after=begin,
         locale=locale_of(request, principal),
         registry=request.app.state.streams,
-        keep_alive_seconds=request.app.state.keep_alive_seconds,
     )
 
 
@@ -195,7 +237,7 @@ def run_view(record: RunRecord, *, shows_cost: bool) -> RunView:
         profile_version=record.profile_version,
         blueprint=record.blueprint,
         status=record.status,
-        started=wire_time(record.started_microseconds),
+        started=wire_time(record.started_microseconds) if record.status != QUEUED else None,
         ended=wire_time(ended) if ended is not None else None,
         started_by=dict(record.actor),
         usage={"input_tokens": 0, "output_tokens": 0, **summary.get("usage", {})},

@@ -11,7 +11,9 @@ from planwerk.access.principal import Principal
 from planwerk.runtime.host import Posted
 from planwerk.server.authentication import SignedIn
 from planwerk.server.etags import text_etag
+from planwerk.server.log_entries import may_see_costs
 from planwerk.server.parts import FoundThread, Installed, Parts, find_profile, find_thread, find_workspace, locale_of
+from planwerk.server.routes.runs import refuse_foreign_run
 from planwerk.server.shapes import (
     MessageGiven,
     MessageRunView,
@@ -119,6 +121,9 @@ async def post_message(
         raise EmptyMessage
     found = await find_thread(parts, principal, thread, Action.THREAD_WRITE)
     parent = given.parent_id
+    run = parse_id(given.run_id, RunId) if given.run_id is not None else None
+    if run is not None:
+        await refuse_foreign_run(parts, run, principal, found.view.id)
     posted = await parts.host.post_message(
         tenant=principal.tenant,
         workspace=found.workspace,
@@ -131,7 +136,7 @@ async def post_message(
         when=given.when,
         requested_features=tuple(given.requested_features),
         locale=locale_of(request, principal),
-        run_id=parse_id(given.run_id, RunId) if given.run_id is not None else None,
+        run_id=run,
     )
     return _posted(response, posted)
 
@@ -142,6 +147,8 @@ async def answer_again(
 ) -> PostedView:
     """Answer a message once more: a sibling of the earlier answer, which stays."""
     found = await find_thread(parts, principal, thread, Action.THREAD_WRITE)
+    run = parse_id(given.run_id, RunId)
+    await refuse_foreign_run(parts, run, principal, found.view.id)
     posted = await parts.host.request_run(
         tenant=principal.tenant,
         workspace=found.workspace,
@@ -150,7 +157,7 @@ async def answer_again(
         actor=principal.actor(),
         profile=await _profile(parts, principal, found, given.profile),
         locale=locale_of(request, principal),
-        run_id=parse_id(given.run_id, RunId),
+        run_id=run,
     )
     return _posted(response, posted)
 
@@ -176,7 +183,7 @@ async def _full(request: Request, response: Response, parts: Parts, principal: P
     locale = locale_of(request, principal)
     names = {profile.slug: profile.data.name.text(locale) for profile in await parts.profiles.list(principal.tenant)}
     response.headers["ETag"] = title_etag(found.view)
-    return thread_full(found.view, names)
+    return thread_full(found.view, names, shows_cost=may_see_costs(principal))
 
 
 def title_etag(thread: views.ThreadSummary) -> str:
@@ -189,11 +196,11 @@ def summary_view(thread: views.ThreadSummary, names: dict[str, str]) -> ThreadSu
     return ThreadSummaryView(**_summary(thread, names))
 
 
-def thread_full(thread: views.ThreadView, names: dict[str, str]) -> ThreadFull:
+def thread_full(thread: views.ThreadView, names: dict[str, str], *, shows_cost: bool) -> ThreadFull:
     """A thread with its messages."""
     return ThreadFull(
         **_summary(thread, names),
-        messages=[_message(message) for message in thread.messages],
+        messages=[_message(message, shows_cost=shows_cost) for message in thread.messages],
         queued=list(thread.queued),
         head_seq=thread.head_seq,
     )
@@ -214,7 +221,7 @@ def _summary(thread: views.ThreadSummary, names: dict[str, str]) -> dict[str, An
     }
 
 
-def _message(message: views.MessageView) -> MessageView:
+def _message(message: views.MessageView, *, shows_cost: bool) -> MessageView:
     run = message.run
     return MessageView(
         id=message.id,
@@ -225,7 +232,7 @@ def _message(message: views.MessageView) -> MessageView:
             id=run.id,
             status=run.status,
             usage=run.usage.model_dump(),
-            cost=run.cost,
+            cost=run.cost if shows_cost else None,
             duration_seconds=run.duration_seconds,
             steps=run.steps,
             profile_name=run.profile_name,

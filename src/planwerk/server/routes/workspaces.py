@@ -9,6 +9,7 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from planwerk.access.actions import Action
 from planwerk.access.actors import UserActor
 from planwerk.server.authentication import SignedIn
+from planwerk.server.log_entries import LogReader
 from planwerk.server.parts import Installed, find_workspace, locale_of
 from planwerk.server.routes.threads import summary_view
 from planwerk.server.shapes import CommandGiven, EnvelopeView, Items, LogPage, ThreadSummaryView, WorkspaceView
@@ -62,7 +63,8 @@ async def read_log(
     named = [parse_id(thread, ThreadId) for thread in threads.split(",") if thread] if threads is not None else None
     amount = limit if limit is not None or last is not None else 1000
     found = await space.read(after_seq=after_seq, before_seq=before_seq, threads=named, limit=amount, last=last)
-    items = [EnvelopeView.model_validate(envelope.to_wire(principal.tenant)) for envelope in found]
+    reader = LogReader(principal)
+    items = [EnvelopeView.model_validate(reader.wire(envelope)) for envelope in found]
     return LogPage(items=items, head_seq=await space.head_seq())
 
 
@@ -115,7 +117,6 @@ async def stream_workspace(
         runs=[run for run in runs.split(",") if run],
         locale=locale_of(request, principal),
         registry=request.app.state.streams,
-        keep_alive_seconds=request.app.state.keep_alive_seconds,
     )
 
 
