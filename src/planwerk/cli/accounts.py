@@ -43,8 +43,10 @@ def list_(data: Data = None, server: Server = None, key: Key = None, as_json: Js
 @app.command("create")
 def create(
     login: Login,
-    role: Annotated[str, typer.Option("--role", help="owner, admin, builder or member.")] = "member",
-    name: Annotated[str | None, typer.Option("--name", help="Shown to people; the login if missing.")] = None,
+    role: Annotated[str, typer.Option("--role", metavar="ROLE", help="owner, admin, builder or member.")] = "member",
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="Shown to people; the login if missing.")
+    ] = None,
     password: Annotated[bool, typer.Option("--password", help="Read a password from standard input.")] = False,
     data: Data = None,
     server: Server = None,

@@ -141,8 +141,10 @@ def _written(target: str, text: str) -> Path:
 def exported(thread: Mapping[str, Any]) -> str:
     """A thread as Markdown."""
     lines = [f"# {thread.get('title') or 'Chat'}", ""]
-    for message in thread["messages"]:
-        who = "You" if message["role"] == "user" else (message.get("run") or {}).get("profile_name") or "Assistant"
+    messages: list[dict[str, Any]] = thread["messages"]
+    for message in messages:
+        run: dict[str, Any] = message.get("run") or {}
+        who = "You" if message["role"] == "user" else str(run.get("profile_name") or "Assistant")
         lines += [f"## {who}", "", message["content"], ""]
         if message.get("incomplete"):
             lines += ["*This answer is incomplete.*", ""]

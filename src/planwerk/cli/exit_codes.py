@@ -24,7 +24,7 @@ MEANINGS = {
     ExitCode.DONE: "Done.",
     ExitCode.PROBLEM: "A problem was found, such as by `check` or `doctor`, or something could not be done.",
     ExitCode.USAGE: "The command, an option or a setting is unknown or has a wrong value.",
-    ExitCode.NOT_FOUND: "There is no such profile, account, key, file or module.",
+    ExitCode.NOT_FOUND: "There is no such profile, account or key.",
     ExitCode.UNREACHABLE: "The server cannot be reached, its port is taken, or another server holds the data folder.",
     ExitCode.REFUSED: "The key is wrong, or the account may not do this.",
     ExitCode.RUN_FAILED: "The run ended with an error, such as a model that cannot be reached.",

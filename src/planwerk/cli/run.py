@@ -73,6 +73,8 @@ def end_with(turn: Turn, *, as_json: bool) -> None:
     if turn.status == "completed":
         return
     if turn.status == "stopped":
+        if not as_json:
+            tell("run_stopped", "The run was stopped; what it had said is kept.", "", as_json=False)
         raise typer.Exit(ExitCode.RUN_STOPPED)
     error = turn.error or {}
     if not as_json:

@@ -21,7 +21,8 @@ def serve(
         str | None, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.", show_default="127.0.0.1")
     ] = None,
     port: Annotated[
-        int | None, typer.Option("--port", help="Port to listen on; 0 takes a free one.", show_default="8321")
+        int | None,
+        typer.Option("--port", metavar="PORT", help="Port to listen on; 0 takes a free one.", show_default="8321"),
     ] = None,
     data: Data = None,
     model: Model = None,
