@@ -44,10 +44,6 @@ class Chunks:
     def usage(self, usage: Usage) -> Object:
         return {**self._base(), "choices": [], "usage": usage_object(usage)}
 
-    def event(self, kind: str, data: Object) -> Object:
-        """A frame that Open WebUI passes on to its page (W2)."""
-        return {"event": {"type": kind, "data": data}}
-
     def _delta(self, delta: Object, finish_reason: str | None = None) -> Object:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
         return {**self._base(), "choices": [choice], **({"usage": None} if self.include_usage else {})}
@@ -56,7 +52,20 @@ class Chunks:
         return {"id": self.id, "object": "chat.completion.chunk", "created": self.created, "model": self.model}
 
 
-def completion(model: str, text: str, *, refusal: str | None, reasoning: str, usage: Usage) -> Object:
+def event(kind: str, data: Object) -> Object:
+    """A frame that Open WebUI passes on to its page (W2)."""
+    return {"event": {"type": kind, "data": data}}
+
+
+def completion(
+    model: str,
+    text: str,
+    *,
+    usage: Usage,
+    refusal: str | None = None,
+    reasoning: str = "",
+    finish_reason: str = "stop",
+) -> Object:
     """A whole completion."""
     message: Object = {
         "role": "assistant",
@@ -71,7 +80,7 @@ def completion(model: str, text: str, *, refusal: str | None, reasoning: str, us
         "object": "chat.completion",
         "created": int(time.time()),
         "model": model,
-        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason}],
         "usage": usage_object(usage),
     }
 
@@ -87,6 +96,6 @@ def usage_object(usage: Usage) -> Object:
     }
 
 
-def model_object(slug: str, created: int) -> Object:
-    """A profile as a model."""
-    return {"id": slug, "object": "model", "created": created, "owned_by": "planwerk"}
+def model_object(slug: str, name: str, created: int) -> Object:
+    """A profile as a model; `name` is what clients show that know it, such as Open WebUI."""
+    return {"id": slug, "object": "model", "created": created, "owned_by": "planwerk", "name": name}

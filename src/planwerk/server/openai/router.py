@@ -4,72 +4,66 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
+from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
-from starlette.exceptions import HTTPException
 
 from planwerk.access.actions import Action, Resource
 from planwerk.access.authorize import authorize
-from planwerk.access.errors import NotSignedIn
+from planwerk.access.errors import NotFound, NotSignedIn
 from planwerk.access.principal import Principal
-from planwerk.runtime.profiles import UnknownProfile
+from planwerk.messages.events import UserMessageEvent
+from planwerk.runtime.profiles import BlueprintTakesNoMessages, Profile, UnknownProfile
 from planwerk.server.authentication import visitor
-from planwerk.server.openai.answers import Chunks, completion, model_object
-from planwerk.server.openai.errors import error_response
+from planwerk.server.openai.answers import Chunks, completion, event, model_object
+from planwerk.server.openai.errors import ModelNotFound, OpenAIRoute, UnknownUrl
+from planwerk.server.openai.history import text_of
+from planwerk.server.openai.identity import conversation_of, is_open_webui
 from planwerk.server.openai.requests import ChatRequest, read_request
 from planwerk.server.openai.responses import StreamedCompletion, WholeCompletion
-from planwerk.server.openai.tasks import answer_task, task_key
-from planwerk.server.openai.turns import Turn, Usage, begin
+from planwerk.server.openai.starting import begin
+from planwerk.server.openai.tasks import Task, do_task, task_of
+from planwerk.server.openai.turns import Piece, Turn, Usage
 from planwerk.server.parts import Parts, find_profile, locale_of, usable_profiles
 from planwerk.server.routes.threads import MessageTooLarge
 from planwerk.workflow.errors import PlanwerkError
 
-STARTED = 1_767_225_600
+STARTED: Final = 1_767_225_600
 """The models' time of creation: profiles are not created for clients, so one time serves all."""
-
-
-class TooMuch(PlanwerkError):
-    """The body is larger than this server reads."""
-
-    code = "too_large"
-    http_status = 413
+METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 def openai_router(planwerk: Parts) -> APIRouter:
     """The surface of an installation."""
-    router = APIRouter(prefix="/v1", tags=["openai"])
+    router = APIRouter(prefix="/v1", tags=["openai"], route_class=OpenAIRoute)
 
     @router.get("/models", operation_id="v1_models")
     @router.get("/models/", include_in_schema=False)
     async def models(request: Request) -> Response:
         """The profiles the key may use, the default one first."""
-        try:
-            principal = await _principal(request)
-            found = await usable_profiles(planwerk, principal)
-        except PlanwerkError as error:
-            return error_response(error)
-        return JSONResponse({"object": "list", "data": [model_object(profile.slug, STARTED) for profile in found]})
+        principal = await _principal(request)
+        found = [profile for profile in await usable_profiles(planwerk, principal) if _chats(profile)]
+        locale = locale_of(request, principal)
+        return JSONResponse({"object": "list", "data": [_model(profile, locale) for profile in found]})
 
     @router.get("/models/{model:path}", operation_id="v1_model")
     async def model(request: Request, model: str) -> Response:
         """One profile as a model."""
-        try:
-            principal = await _principal(request)
-            found = await find_profile(planwerk, principal, model.rstrip("/"), Action.PROFILE_USE)
-        except PlanwerkError as error:
-            return error_response(error)
-        return JSONResponse(model_object(found.slug, STARTED))
+        principal = await _principal(request)
+        found = await _profile(planwerk, principal, model.rstrip("/"))
+        return JSONResponse(_model(found, locale_of(request, principal)))
 
     @router.post("/chat/completions", operation_id="v1_chat_completions")
     @router.post("/chat/completions/", include_in_schema=False)
     async def chat_completions(request: Request) -> Response:
         """Answer the last message: in the conversation the client names, or over the history it sends."""
-        try:
-            return await _complete(planwerk, request)
-        except PlanwerkError as error:
-            return error_response(error)
+        return await _complete(planwerk, request)
+
+    @router.api_route("", methods=METHODS, include_in_schema=False)
+    @router.api_route("/{path:path}", methods=METHODS, include_in_schema=False)
+    async def nothing_here(request: Request) -> Response:
+        raise UnknownUrl(request.method, request.url.path)
 
     return router
 
@@ -82,96 +76,131 @@ async def _principal(request: Request) -> Principal:
     return principal
 
 
+async def _profile(parts: Parts, principal: Principal, name: str) -> Profile:
+    """The profile named as a model; one that is not the key's to use looks like none."""
+    try:
+        found = await find_profile(parts, principal, name, Action.PROFILE_USE)
+    except (UnknownProfile, NotFound) as error:
+        raise ModelNotFound(name) from error
+    if not _chats(found):
+        raise ModelNotFound(name)
+    return found
+
+
+def _chats(profile: Profile) -> bool:
+    """Whether a message starts it: others are started by REST, with events of their own."""
+    try:
+        profile.refuse_unless_started_by(UserMessageEvent)
+    except BlueprintTakesNoMessages:
+        return False
+    return True
+
+
+def _model(profile: Profile, locale: str) -> dict[str, Any]:
+    return model_object(profile.slug, profile.data.name.text(locale), STARTED)
+
+
 async def _complete(parts: Parts, request: Request) -> Response:
     principal = await _principal(request)
-    try:
-        body = await request.body()
-    except HTTPException as refused:
-        raise TooMuch(str(refused.detail), what_to_do="Send less.") from refused
-    asked = read_request(body)
+    asked = read_request(await request.body())
     _refuse_too_large(asked, request.app.state.message_bytes)
-    try:
-        profile = await find_profile(parts, principal, asked.model, Action.PROFILE_USE)
-    except UnknownProfile as error:
-        error.param = "model"  # pyright: ignore[reportAttributeAccessIssue] - read by error_body
-        raise
-    key = task_key(asked, request.headers)
-    if key is not None:
-        usage = Usage()
-        text = await answer_task(parts, profile, asked, key, usage)
-        return _said(asked, text, usage, request)
-    turn = await begin(parts, principal, profile.slug, asked, request.headers, locale_of(request, principal))
-    if asked.stream:
-        shows_events = "x-openwebui-chat-id" in request.headers
-        return StreamedCompletion(
-            _stream(turn, asked, shows_events=shows_events),
-            on_close=turn.close,
-            keep_alive_seconds=request.app.state.keep_alive_seconds,
+    profile = await _profile(parts, principal, asked.model)
+    task = task_of(asked, request.headers)
+    if task is not None:
+        return _task_response(parts, profile, task, asked, request)
+    locale = locale_of(request, principal)
+    named = conversation_of(principal, asked, request.headers)
+    turn = await begin(parts, principal, profile.slug, asked, named, locale)
+    if not asked.stream:
+        return WholeCompletion(
+            lambda: _whole(turn, asked), registry=request.app.state.streams, repeatable=turn.owned, on_close=turn.close
         )
-    return WholeCompletion(lambda: _whole(turn, asked), on_close=turn.close)
+    steps = is_open_webui(request.headers)
+    return StreamedCompletion(
+        _stream(turn, asked, steps=steps, locale=locale),
+        registry=request.app.state.streams,
+        keep_alive_seconds=request.app.state.keep_alive_seconds,
+        on_close=turn.close,
+    )
 
 
 def _refuse_too_large(asked: ChatRequest, limit: int) -> None:
-    content = asked.messages[-1].get("content")
-    size = len(content.encode("utf-8", "surrogatepass")) if isinstance(content, str) else 0
-    if size > limit:
-        raise MessageTooLarge(size, limit)
+    for place, message in enumerate(asked.messages):
+        size = len(text_of(message.get("content"), f"messages[{place}]").encode())
+        if size > limit:
+            raise MessageTooLarge(size, limit)
 
 
 async def _whole(turn: Turn, asked: ChatRequest) -> dict[str, Any]:
-    text, reasoning, refusal = "", "", None
+    reasoning = ""
     async with aclosing(turn.pieces()) as pieces:
         async for piece in pieces:
-            if piece.kind == "text":
-                text += piece.text
-            elif piece.kind == "reasoning":
-                reasoning += piece.text
-            elif piece.kind == "refusal":
-                refusal = piece.text
-    return completion(asked.model, text, refusal=refusal, reasoning=reasoning, usage=turn.usage)
+            reasoning += piece.text if piece.kind == "reasoning" else ""
+    return completion(
+        asked.model,
+        turn.text,
+        usage=turn.usage,
+        refusal=turn.refusal,
+        reasoning=reasoning,
+        finish_reason=turn.finish_reason,
+    )
 
 
-async def _stream(turn: Turn, asked: ChatRequest, *, shows_events: bool) -> AsyncGenerator[dict[str, Any]]:
+async def _stream(turn: Turn, asked: ChatRequest, *, steps: bool, locale: str) -> AsyncGenerator[dict[str, Any]]:
+    """The chunks of a turn; for Open WebUI with a status for each step, the last of which is always closed (W2)."""
     chunks = Chunks(asked.model, asked.include_usage)
     yield chunks.first()
-    shown_step = False
-    async with aclosing(turn.pieces(steps=shows_events)) as pieces:
-        async for piece in pieces:
-            match piece.kind:
-                case "text":
-                    yield chunks.text(piece.text)
-                case "reasoning":
-                    yield chunks.reasoning(piece.text)
-                case "refusal":
-                    yield chunks.refusal(piece.text)
-                case "step" if shows_events:
-                    shown_step = True
-                    yield chunks.event("status", {"description": piece.text, "done": False})
-                case "follow_ups" if shows_events:
-                    yield chunks.event("chat:message:follow_ups", {"follow_ups": list(piece.items)})
-                case _:
-                    pass
-    if shown_step:
-        yield chunks.event("status", {"description": "Done", "done": True, "hidden": True})
-    yield chunks.last()
+    step = ""
+    try:
+        async with aclosing(turn.pieces(steps=steps, locale=locale)) as pieces:
+            async for piece in pieces:
+                if piece.kind == "step":
+                    step = piece.text
+                if (chunk := _chunk(chunks, piece, events=steps)) is not None:
+                    yield chunk
+    except PlanwerkError:
+        if step:
+            yield event("status", {"description": step, "done": True})
+        raise
+    if step:
+        yield event("status", {"description": step, "done": True, "hidden": True})
+    yield chunks.last(turn.finish_reason)
     if asked.include_usage:
         yield chunks.usage(turn.usage)
 
 
-def _said(asked: ChatRequest, text: str, usage: Usage, request: Request) -> Response:
+def _chunk(chunks: Chunks, piece: Piece, *, events: bool) -> dict[str, Any] | None:
+    match piece.kind:
+        case "text":
+            return chunks.text(piece.text)
+        case "reasoning":
+            return chunks.reasoning(piece.text)
+        case "refusal":
+            return chunks.refusal(piece.text)
+        case "step":
+            return event("status", {"description": piece.text, "done": False})
+        case "follow_ups":
+            return event("chat:message:follow_ups", {"follow_ups": list(piece.items)}) if events else None
+
+
+def _task_response(parts: Parts, profile: Profile, task: Task, asked: ChatRequest, request: Request) -> Response:
     """A task's answer, in the form that was asked for."""
+    usage = Usage()
     if not asked.stream:
-        return JSONResponse(completion(asked.model, text, refusal=None, reasoning="", usage=usage))
 
-    async def chunks() -> AsyncGenerator[dict[str, Any]]:
-        made = Chunks(asked.model, asked.include_usage)
-        yield made.first()
-        yield made.text(text)
-        yield made.last()
+        async def make() -> dict[str, Any]:
+            return completion(asked.model, await do_task(parts, profile, task, usage), usage=usage)
+
+        return WholeCompletion(make, registry=request.app.state.streams)
+
+    async def stream() -> AsyncGenerator[dict[str, Any]]:
+        chunks = Chunks(asked.model, asked.include_usage)
+        yield chunks.first()
+        yield chunks.text(await do_task(parts, profile, task, usage))
+        yield chunks.last()
         if asked.include_usage:
-            yield made.usage(usage)
+            yield chunks.usage(usage)
 
-    async def nothing() -> None:
-        """Nothing is left to stop."""
-
-    return StreamedCompletion(chunks(), on_close=nothing, keep_alive_seconds=request.app.state.keep_alive_seconds)
+    return StreamedCompletion(
+        stream(), registry=request.app.state.streams, keep_alive_seconds=request.app.state.keep_alive_seconds
+    )

@@ -1,28 +1,38 @@
-"""One turn for a client of this protocol: start a run, give its words as they come, and what it used in the end."""
+"""One turn for a client of this protocol: what its run says, as it says it, and what it used in the end.
+
+Theory of operation. Text comes from live frames, which are never the only copy of anything: what a reader missed is in
+the run's stop. Frames and journal are taken in turns by whoever reads, never faster, so a slow client costs no memory:
+the watch behind it is bounded and comes back with a snapshot of which only the rest is told.
+
+Only answers stream: tasks around them (title, follow-ups) are asked by `Predicting`, which shows nothing. Where a run
+answers in several goes, or is taken up again after it broke off, a blank line parts them; the words of the stop are
+told if they are not the ones that were streamed.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import hashlib
+import logging
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
-from planwerk.access.actions import Action
 from planwerk.access.principal import Principal
-from planwerk.messages.events import FollowUpsSuggestedEvent, LLMStopEvent, RefusalStopEvent, UserMessageEvent
+from planwerk.messages.events import FollowUpsSuggestedEvent, LLMStopEvent, RefusalStopEvent
 from planwerk.runtime.errors import RunFailed
-from planwerk.runtime.live import LiveFrame, LiveSnapshot, LiveWatch
-from planwerk.server.openai.requests import THREAD_HEADERS, ChatRequest, history_of, last_question
-from planwerk.server.parts import Parts, find_thread
+from planwerk.runtime.live import LiveFrame, LiveSnapshot
+from planwerk.runtime.wire import RunWire
+from planwerk.server.parts import Parts
 from planwerk.workflow import entries as journal
-from planwerk.workflow.events import Event, ExceptionEvent, StopEvent
-from planwerk.workflow.ids import UUID7, MessageId, RunId, ThreadId, new_id
-from planwerk.workspace.rules.commands import CreateThread
+from planwerk.workflow.events import ExceptionEvent, StopEvent
+from planwerk.workflow.ids import RunId
+
+log = logging.getLogger(__name__)
 
 Kind = Literal["text", "reasoning", "refusal", "step", "follow_ups"]
+FINISHES: dict[str | None, str] = {"length": "length", "content_filter": "content_filter"}
+"""Of a model's reasons to end; every other is `stop`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,196 +61,188 @@ class Usage:
 
 
 @dataclass(slots=True)
+class Said:
+    """What has been told of the answers so far."""
+
+    _lengths: dict[tuple[int, int, int], int] = field(default_factory=dict[tuple[int, int, int], int])
+    _answers: dict[tuple[int, int], str] = field(default_factory=dict[tuple[int, int], str])
+    _last_part: tuple[int, int, int] | None = None
+
+    def snapshot(self, snapshot: LiveSnapshot) -> list[Piece]:
+        """What of all that was said has not been told yet."""
+        found: list[Piece] = []
+        for response in snapshot.responses:
+            for part in response["parts"]:
+                key = (response["attempt"], response["response"], part["part"])
+                found += self.add(key, part["kind"], part["text"][self._lengths.get(key, 0) :])
+        return found
+
+    def add(self, key: tuple[int, int, int], kind: str, text: str) -> list[Piece]:
+        """Words of a part: parts that follow each other are one text, others are apart, as `ModelResponse.text` is."""
+        if not text or kind not in {"text", "thinking"}:
+            return []
+        self._lengths[key] = self._lengths.get(key, 0) + len(text)
+        if kind == "thinking":
+            return [Piece("reasoning", text)]
+        joint = "" if self._joins(key) else "\n\n"
+        self._last_part = key
+        response = key[:2]
+        if response in self._answers:
+            self._answers[response] += joint + text
+        else:
+            self._answers[response] = text
+        return [Piece("text", joint + text)]
+
+    def rest(self, whole: str) -> list[Piece]:
+        """What of the run's last words has not been told: all of it, or what a reader missed."""
+        said = list(self._answers.values())[-1] if self._answers else ""
+        if whole.startswith(said):
+            return [Piece("text", whole[len(said) :])] if len(whole) > len(said) else []
+        told = "".join("".join(self._answers.values()).split())
+        return [] if "".join(whole.split()) in told else [Piece("text", f"\n\n{whole}")]
+
+    def _joins(self, key: tuple[int, int, int]) -> bool:
+        last = self._last_part
+        return last is None or (key[:2] == last[:2] and key[2] - last[2] in {0, 1})
+
+
 class Turn:
-    """A run that answers one request."""
+    """A run that answers one request.
 
-    parts: Parts
-    principal: Principal
-    run: RunId
-    owned: bool
-    """Whether it stops when its connection closes: a request without a thread (E4.7)."""
-    watch: LiveWatch
-    usage: Usage = field(default_factory=Usage)
-    refused: bool = False
-    _sent: dict[tuple[int, int, int], int] = field(default_factory=dict[tuple[int, int, int], int])
-    _texts: dict[tuple[int, int], str] = field(default_factory=dict[tuple[int, int], str])
-    _ended: bool = False
+    Args:
+        owned: Whether it stops when its connection closes: a request without a thread (E4.7).
+    """
 
-    async def pieces(self, *, steps: bool = False) -> AsyncGenerator[Piece]:
+    def __init__(self, parts: Parts, principal: Principal, run: RunId, *, owned: bool) -> None:
+        self.run = run
+        self.owned = owned
+        self.usage = Usage()
+        self.stop: StopEvent | None = None
+        """Once all has been told: how the run ended."""
+        self._parts = parts
+        self._principal = principal
+        self._watch = parts.live.watch([run])
+        self._said = Said()
+        self._follow_ups: tuple[str, ...] = ()
+        self._ended = False
+
+    def follow(self, run: RunId) -> None:
+        """It is this run: the message had been posted before, with another."""
+        if run != self.run:
+            self._watch.unfollow(self.run)
+            self._watch.follow(run)
+            self.run = run
+
+    @property
+    def text(self) -> str:
+        """The run's words, once it has ended: what is stored of it."""
+        match self.stop:
+            case LLMStopEvent(answer=answer):
+                return answer.text
+            case RefusalStopEvent() | ExceptionEvent() | None:
+                return ""
+            case stop:
+                return str(getattr(stop, "text", "") or "")
+
+    @property
+    def refusal(self) -> str | None:
+        """Why the run declined to answer, None if it did not."""
+        stop = self.stop
+        return (stop.text or stop.reason.value) if isinstance(stop, RefusalStopEvent) else None
+
+    @property
+    def finish_reason(self) -> str:
+        """Why the answer ended where it did."""
+        stop = self.stop
+        return FINISHES.get(stop.answer.response.finish_reason, "stop") if isinstance(stop, LLMStopEvent) else "stop"
+
+    async def pieces(self, *, steps: bool = False, locale: str | None = None) -> AsyncGenerator[Piece]:
         """What the run says, as it says it; its end is the end of this.
+
+        Args:
+            steps: Whether steps that begin are told too, by their labels.
 
         Raises:
             RunFailed: The run ended with an error.
         """
-        queue: asyncio.Queue[Piece | BaseException | None] = asyncio.Queue()
-        tasks = [
-            asyncio.create_task(self._read_live(queue)),
-            asyncio.create_task(self._read_journal(queue, steps=steps)),
-        ]
-        try:
-            while (found := await queue.get()) is not None:
-                if isinstance(found, BaseException):
-                    raise found
-                yield found
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            self.watch.close()
+        wire = RunWire(self._parts.blueprints, locale) if steps else None
+        async with aclosing(self._entries_and_frames()) as found:
+            async for item in found:
+                for piece in self._live() if item is None else self._journaled(item, wire):
+                    yield piece
+        self._ended = True
+        for piece in self._last():
+            yield piece
+        if isinstance(self.stop, ExceptionEvent):
+            raise RunFailed(self.run, self.stop)
+
+    async def _entries_and_frames(self) -> AsyncGenerator[journal.Entry | None]:
+        """The journal's entries as they come, and None each time there may be live frames."""
+        async with aclosing(self._parts.host.follow(self.run)) as entries:
+            live = asyncio.ensure_future(self._watch.wait())
+            entry = asyncio.ensure_future(anext(entries))
+            try:
+                while True:
+                    await asyncio.wait([live, entry], return_when=asyncio.FIRST_COMPLETED)
+                    if live.done():
+                        yield None
+                        live = asyncio.ensure_future(self._watch.wait())
+                    if entry.done():
+                        try:
+                            yield entry.result()[1]
+                        except StopAsyncIteration:
+                            return
+                        entry = asyncio.ensure_future(anext(entries))
+            finally:
+                for task in (live, entry):
+                    task.cancel()
+                await asyncio.gather(live, entry, return_exceptions=True)
 
     async def close(self) -> None:
         """The connection is gone or the answer complete: a run that the request owns does not go on without it."""
+        self.end()
         if self.owned and not self._ended:
-            with contextlib.suppress(Exception):
-                await asyncio.shield(self.parts.host.stop(self.run, actor=self.principal.actor()))
+            try:
+                await asyncio.shield(self._parts.host.stop(self.run, actor=self._principal.actor()))
+            except Exception:
+                log.exception("run %s could not be stopped when its client left", self.run)
 
-    async def _read_live(self, queue: asyncio.Queue[Piece | BaseException | None]) -> None:
-        while True:
-            await self.watch.wait()
-            for piece in self._live_pieces():
-                queue.put_nowait(piece)
+    def end(self) -> None:
+        """Watch no more."""
+        self._watch.close()
 
-    def _live_pieces(self) -> list[Piece]:
+    def _live(self) -> list[Piece]:
         found: list[Piece] = []
-        for item in self.watch.drain():
+        for item in self._watch.drain():
             if isinstance(item, LiveSnapshot):
-                for response in item.responses:
-                    for part in response["parts"]:
-                        key = (response["attempt"], response["response"], part["part"])
-                        rest = part["text"][self._sent.get(key, 0) :]
-                        found += self._said(key, part["kind"], rest)
+                found += self._said.snapshot(item)
             elif isinstance(item, LiveFrame) and item.type in {"text_delta", "thinking_delta"}:
                 kind = "text" if item.type == "text_delta" else "thinking"
-                found += self._said((item.attempt, item.response, item.part), kind, item.text)
+                found += self._said.add((item.attempt, item.response, item.part), kind, item.text)
         return found
 
-    def _said(self, key: tuple[int, int, int], kind: str, text: str) -> list[Piece]:
-        if not text or kind not in {"text", "thinking"}:
-            return []
-        self._sent[key] = self._sent.get(key, 0) + len(text)
-        if kind == "thinking":
-            return [Piece("reasoning", text)]
-        response = key[:2]
-        begins = response not in self._texts and bool(self._texts)
-        self._texts[response] = self._texts.get(response, "") + text
-        return [Piece("text", f"\n\n{text}" if begins else text)]
+    def _journaled(self, entry: journal.Entry, wire: RunWire | None) -> list[Piece]:
+        envelope: dict[str, Any] = wire.convert(entry) if wire is not None else {}
+        match entry:
+            case journal.ModelCalled():
+                self.usage.add(entry.usage)
+            case journal.ExecutionDue() if wire is not None:
+                return [Piece("step", str(envelope["data"]["label"]))]
+            case journal.EventPublished(event=FollowUpsSuggestedEvent(questions=questions)):
+                self._follow_ups = questions
+            case journal.EventPublished(event=StopEvent() as stop) if self.stop is None and not entry.discarded:
+                self.stop = stop
+            case _:
+                pass
+        return []
 
-    async def _read_journal(self, queue: asyncio.Queue[Piece | BaseException | None], *, steps: bool) -> None:
-        stop: StopEvent | None = None
-        try:
-            async with aclosing(self.parts.host.follow(self.run)) as entries:
-                async for _, entry in entries:
-                    if isinstance(entry, journal.ModelCalled):
-                        self.usage.add(entry.usage)
-                    elif isinstance(entry, journal.ExecutionDue) and steps:
-                        queue.put_nowait(Piece("step", entry.step))
-                    elif isinstance(entry, journal.EventPublished):
-                        event = entry.event
-                        if isinstance(event, FollowUpsSuggestedEvent):
-                            queue.put_nowait(Piece("follow_ups", items=event.questions))
-                        if isinstance(event, StopEvent) and stop is None:
-                            stop = event
-            self._ended = True
-            for piece in [*self._live_pieces(), *self._rest(stop)]:
-                queue.put_nowait(piece)
-            failed = RunFailed(self.run, stop) if isinstance(stop, ExceptionEvent) else None
-            queue.put_nowait(failed)
-        except asyncio.CancelledError:
-            raise
-        except Exception as error:
-            queue.put_nowait(error)
-
-    def _rest(self, stop: Event | None) -> list[Piece]:
-        """What of the answer was not streamed: all of it, or what a reader missed."""
-        if isinstance(stop, RefusalStopEvent):
-            self.refused = True
-            return [Piece("refusal", stop.text or stop.reason.value)]
-        whole = stop.answer.text if isinstance(stop, LLMStopEvent) else str(getattr(stop, "text", "") or "")
-        if isinstance(stop, ExceptionEvent) or not whole:
-            return []
-        said = list(self._texts.values())[-1] if self._texts else ""
-        if whole.startswith(said):
-            return [Piece("text", whole[len(said) :])] if len(whole) > len(said) else []
-        return [] if whole in "\n\n".join(self._texts.values()) else [Piece("text", f"\n\n{whole}")]
-
-
-def thread_named(request: ChatRequest, headers: Mapping[str, str]) -> tuple[str, str] | None:
-    """The conversation that the client names, and where: our header, metadata, Open WebUI's, LibreChat's (W1)."""
-    own = headers.get(THREAD_HEADERS[0][0])
-    if own:
-        return "planwerk", own
-    named = request.metadata.get("thread_id")
-    if isinstance(named, str) and named:
-        return "planwerk", named
-    for header, source in THREAD_HEADERS[1:]:
-        value = headers.get(header)
-        if value:
-            return source, value
-    return None
-
-
-def thread_id(principal: Principal, source: str, text: str) -> ThreadId:
-    """An id of ours as it is; a foreign one as an id of ours that is always the same for this person."""
-    if source == "planwerk" and UUID7.fullmatch(text):
-        return ThreadId(text)
-    digest = hashlib.sha256(f"{principal.tenant}/{principal.account}/{source}/{text}".encode()).hexdigest()
-    variant = "89ab"[int(digest[16], 16) % 4]
-    return ThreadId(f"{digest[:8]}-{digest[8:12]}-7{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:32]}")
-
-
-async def begin(
-    parts: Parts, principal: Principal, profile: str, request: ChatRequest, headers: Mapping[str, str], locale: str
-) -> Turn:
-    """Start the run that answers a request: in the thread the client names, or by itself.
-
-    Raises:
-        BadRequest: The messages are none of this protocol.
-        NotFound: The thread is somebody else's.
-    """
-    run = RunId(new_id())
-    named = thread_named(request, headers)
-    watch = parts.live.watch([run])
-    turn = Turn(parts, principal, run, owned=named is None, watch=watch)
-    try:
-        if named is None:
-            event = UserMessageEvent(
-                messages=history_of(request.messages),
-                user=principal.identity(),
-                locale=locale,
-                requested_features=request.features,
-            )
-            last_question(request.messages)
-            await parts.host.start(
-                profile, event, actor=principal.actor(), tenant=principal.tenant, run_id=run, locale=locale
-            )
-        else:
-            await _post(parts, principal, profile, request, thread_id(principal, *named), run, locale)
-    except BaseException:
-        watch.close()
-        raise
-    return turn
-
-
-async def _post(
-    parts: Parts, principal: Principal, profile: str, request: ChatRequest, thread: ThreadId, run: RunId, locale: str
-) -> None:
-    content = last_question(request.messages)
-    workspace = await parts.workspaces.locate_thread(principal.tenant, thread)
-    if workspace is None:
-        workspace = await parts.workspaces.private_of(principal.tenant, principal.actor())
-        space = parts.workspaces.of(principal.tenant, workspace, principal.actor())
-        await space.send(CreateThread(thread_id=thread, profile=profile), command_id=thread)
-    else:
-        await find_thread(parts, principal, thread, Action.THREAD_WRITE)
-    await parts.host.post_message(
-        tenant=principal.tenant,
-        workspace=workspace,
-        thread=thread,
-        message_id=MessageId(new_id()),
-        content=content,
-        actor=principal.actor(),
-        profile=profile,
-        requested_features=request.features,
-        locale=locale,
-        run_id=run,
-    )
+    def _last(self) -> list[Piece]:
+        """What is left to tell once the run has ended."""
+        found = self._live()
+        if self.refusal is not None:
+            found.append(Piece("refusal", self.refusal))
+        elif self.text:
+            found += self._said.rest(self.text)
+        if self._follow_ups:
+            found.append(Piece("follow_ups", items=self._follow_ups))
+        return found
