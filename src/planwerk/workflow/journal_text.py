@@ -7,6 +7,7 @@ has a second line with that, so that reading validates it straight from the text
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, Final, cast
@@ -18,6 +19,7 @@ from planwerk.workflow.ids import EventId, ExecutionId
 Context = Mapping[str, Any] | None
 
 _PUBLISHED: Final = "event"
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_.-]*")
 _OPENED: Final = "opened"
 _KINDS: Final[dict[str, type[Any]]] = {
     "due": journal.ExecutionDue,
@@ -45,8 +47,16 @@ def write_entries(entries: Iterable[journal.Entry], context: Context = None) -> 
     """
     lines: list[str] = []
     for entry in entries:
+        # The three of every step first, and without a general encoder: they are most of a journal.
         if isinstance(entry, journal.EventPublished):
             _write_published(entry, lines, context)
+        elif isinstance(entry, journal.ExecutionFinished):
+            outputs = ",".join(map(str, entry.outputs))
+            lines.append(f'["finished",{_text(entry.execution)},{entry.at},{entry.attempt},[{outputs}]]')
+        elif isinstance(entry, journal.ExecutionDue):
+            binding = ",".join(f"[{','.join(map(str, positions))}]" for positions in entry.binding)
+            named = f"{_text(entry.execution)},{_text(entry.step)}"
+            lines.append(f'["due",{named},{entry.scope},[{binding}],{entry.at}]')
         elif isinstance(entry, journal.RunOpened):
             lines.append(f'["{_OPENED}"]')
             lines.append(_compact({name: getattr(entry, name) for name in _FIELDS[journal.RunOpened]}))
@@ -78,17 +88,11 @@ def read_entries(text: str, context: Context = None) -> list[journal.Entry]:
 
 def _write_published(entry: journal.EventPublished, lines: list[str], context: Context) -> None:
     event = entry.event
-    header = [
-        _PUBLISHED,
-        entry.id,
-        entry.at,
-        entry.execution,
-        entry.answers,
-        int(entry.shown) | int(entry.discarded) << 1,
-        wire_type(event),
-        wire_family(event),
-    ]
-    lines.append(_compact(header))
+    execution = _text(entry.execution) if entry.execution is not None else "null"
+    answers = entry.answers if entry.answers is not None else "null"
+    flags = int(entry.shown) | int(entry.discarded) << 1
+    named = f'{_text(wire_type(event))},"{wire_family(event)}"'
+    lines.append(f'["{_PUBLISHED}",{_text(entry.id)},{entry.at},{execution},{answers},{flags},{named}]')
     lines.append(write_fields(event, context))
 
 
@@ -111,8 +115,12 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+_compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def _text(value: str) -> str:
+    """A text as JSON; ids and names of steps need no encoder."""
+    return f'"{value}"' if _PLAIN.fullmatch(value) else _compact(value)
 
 
 def _due(values: list[Any]) -> journal.ExecutionDue:

@@ -19,10 +19,12 @@ from planwerk.workflow.journal_text import read_entries, write_entries
 APPEND: Final = """
     INSERT INTO journal_appends (run, first_position, last_position, fence, entries)
     SELECT ?1, ?2 + 1, ?3, ?4, ?5
-    WHERE ?2 = coalesce((SELECT max(last_position) FROM journal_appends WHERE run = ?1), 0)
+    WHERE ?2 = coalesce(
+        (SELECT last_position FROM journal_appends WHERE run = ?1 ORDER BY first_position DESC LIMIT 1), 0
+    )
       AND NOT EXISTS (SELECT 1 FROM run_queue WHERE run = ?1 AND fence > ?4)
 """
-HEAD: Final = "SELECT coalesce(max(last_position), 0) FROM journal_appends WHERE run = ?"
+HEAD: Final = "SELECT coalesce(max(last_position), 0) FROM journal_appends WHERE run = ?"  # of a refusal only
 FENCE: Final = "SELECT coalesce(max(fence), 0) FROM run_queue WHERE run = ?"
 READ: Final = """
     SELECT first_position, entries FROM journal_appends WHERE run = ? AND last_position > ? ORDER BY first_position
