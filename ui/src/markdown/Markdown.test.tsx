@@ -43,9 +43,17 @@ describe("UI-03 HTML in an answer", () => {
     }
   });
 
-  it("leaves the words of raw HTML readable", () => {
-    const { container } = render(<Markdown text={'<a href=" JaVaScRiPt:alert(1)">the link</a>'} />);
-    expect(container).toHaveTextContent("the link");
+  it.each(HOSTILE.filter((text) => text.startsWith("<")))("is readable as it was written: %s", (text) => {
+    const { container } = render(<Markdown text={`${text}\n\nin a ${text} line`} />);
+    const [alone, within] = container.querySelectorAll("p");
+    expect(alone).toHaveTextContent(text);
+    expect(within).toHaveTextContent(`in a ${text} line`);
+  });
+
+  it("breaks a line where a table's cell asks for it", () => {
+    const { getByRole } = render(<Markdown text={"| a |\n|---|\n| one<br>two<br/>three |"} />);
+    expect(getByRole("cell").querySelectorAll("br")).toHaveLength(2);
+    expect(getByRole("cell")).toHaveTextContent("onetwothree");
   });
 
   it("leaves ordinary Markdown working", () => {

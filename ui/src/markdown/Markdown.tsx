@@ -5,6 +5,7 @@ import rehypeSanitize from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
 import { splitBlocks } from "./blocks";
 import { CodeBlock } from "./CodeBlock";
+import { htmlAsText } from "./htmlAsText";
 
 const COMPONENTS: Components = {
   a: ({ href, children, title }) => {
@@ -47,7 +48,7 @@ const Block = memo(function Block({ text, onParse }: BlockProps) {
   onParse?.(text);
   return (
     <div className="block">
-      <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={[rehypeSanitize]} components={COMPONENTS}>
+      <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={[htmlAsText, rehypeSanitize]} components={COMPONENTS}>
         {text}
       </ReactMarkdown>
     </div>
