@@ -45,6 +45,7 @@ class WorkspaceFeed:
         self._records = records
         self._locale = locale
         self._greeted = asyncio.Event()
+        self._sending_live = asyncio.Lock()
 
     def feeders(self, after: int | None) -> list[Feeder]:
         """What feeds the stream: the log after a place, or from its head on, and beside it what it tells to watch."""
@@ -67,6 +68,7 @@ class WorkspaceFeed:
             await self._watch_active(watch)
             async with aclosing(self._space.subscribe(begin, self._threads)) as envelopes:
                 async for envelope in envelopes:
+                    await self._send_live(stream, watch)
                     await self._note(envelope.event, watch)
                     await stream.send("log", reader.wire(envelope), id=envelope.seq)
         finally:
@@ -100,9 +102,14 @@ class WorkspaceFeed:
         await self._greeted.wait()
         while True:
             await watch.wait()
+            await self._send_live(stream, watch)
+            await asyncio.sleep(FRAME_SECONDS)
+
+    async def _send_live(self, stream: EventStream, watch: LiveWatch) -> None:
+        """Send the frames that have come, in their order, and before what the log tells after them."""
+        async with self._sending_live:
             for item in watch.drain():
                 await stream.send("live", item.to_wire())
-            await asyncio.sleep(FRAME_SECONDS)
 
     def _entries(self, record: RunRecord) -> Feeder:
         async def feed(stream: EventStream) -> None:

@@ -199,7 +199,7 @@ async def stop_run(parts: Installed, principal: SignedIn, run: str) -> RunAccept
     "/api/runs/{run}/stream",
     operation_id="stream_run",
     response_class=Response,
-    responses={200: {"content": {"text/event-stream": {}}}},
+    responses={200: {"content": {"text/event-stream": {}}}, 204: {"description": "Nothing follows the last event."}},
 )
 async def stream_run(
     request: Request,
@@ -211,7 +211,11 @@ async def stream_run(
 ) -> Response:
     """The run's journal as server-sent events, from a position to its end (S3.1)."""
     record = await find_run(parts, principal, run, Action.RUN_READ)
-    begin = max(int(last_event_id), after) if last_event_id is not None and last_event_id.isdecimal() else after
+    begin = after
+    if last_event_id is not None and last_event_id.isdecimal():
+        begin = max(int(last_event_id), after)
+        if record.ended_microseconds is not None and begin == len(await parts.host.entries(RunId(record.run))):
+            return Response(status_code=204)  # or an EventSource would come back for ever (W3)
     return run_stream(
         parts,
         principal,
