@@ -26,6 +26,9 @@ class Execution:
     def displayed(self, event: DisplayEvent) -> None:
         self.events.append(event)
 
+    def next_response(self) -> int:
+        return 1
+
     def frame(self, kind: FrameType, *, response: int, part: int, part_kind: str = "", text: str = "") -> None:
         self.frames.append((kind, text or part_kind))
 

@@ -12,7 +12,7 @@ from planwerk.capabilities.conversation.degrading import TASK_SECONDS
 from planwerk.capabilities.conversation.events import MessageClearedEvent
 from planwerk.capabilities.conversation.gate import GateLabel
 from planwerk.messages.events import LLMStopEvent
-from planwerk.testing.virtual_time import virtual_time
+from planwerk.testing.virtual_clock import virtual_time
 from planwerk.workflow.events import StepWarningEvent
 
 
