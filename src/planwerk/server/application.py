@@ -11,6 +11,7 @@ from planwerk.server import problems
 from planwerk.server.body_limit import MESSAGE_BYTES, BodyLimit
 from planwerk.server.guards import Guards
 from planwerk.server.openai.router import openai_router
+from planwerk.server.openapi import describe
 from planwerk.server.parts import Parts
 from planwerk.server.request_log import RequestLog
 from planwerk.server.routes import accounts, health, keys, profiles, runs, server_info, session, threads, workspaces
@@ -67,6 +68,7 @@ def create_app(
     app.include_router(openai_router(planwerk))
     app.router.default = WebClient()
     app.router.redirect_slashes = False
+    describe(app)
     app.add_middleware(BodyLimit, message_bytes=lambda: app.state.message_bytes)
     app.add_middleware(RequestLog)
     app.add_middleware(Guards, hosts=lambda: app.state.hosts)

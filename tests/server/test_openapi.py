@@ -1,0 +1,93 @@
+"""The REST surface as it describes itself: clients are generated from it, so names in it do not change (S2.6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from planwerk.server.openapi import document
+
+OPERATIONS = {
+    "answer_again",
+    "change_account",
+    "change_profile",
+    "change_session",
+    "create_account",
+    "create_key",
+    "create_profile",
+    "create_thread",
+    "health_live",
+    "health_ready",
+    "list_accounts",
+    "list_blueprints",
+    "list_keys",
+    "list_profiles",
+    "list_threads",
+    "list_workspaces",
+    "post_message",
+    "read_account",
+    "read_graph",
+    "read_log",
+    "read_profile",
+    "read_run",
+    "read_server",
+    "read_session",
+    "read_thread",
+    "read_timeline",
+    "rename_thread",
+    "revoke_key",
+    "send_command",
+    "set_password",
+    "sign_in",
+    "sign_out",
+    "start_run",
+    "stop_run",
+    "stream_run",
+    "stream_workspace",
+    "v1_chat_completions",
+    "v1_model",
+    "v1_models",
+}
+
+
+@pytest.fixture(scope="module")
+def described() -> dict[str, Any]:
+    return document()
+
+
+def operations(described: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return [(path, operation) for path, methods in described["paths"].items() for operation in methods.values()]
+
+
+def test_it_is_openapi_3_1_with_the_operations_clients_know(described: dict[str, Any]) -> None:
+    found = [operation["operationId"] for _, operation in operations(described)]
+
+    assert described["openapi"] == "3.1.0"
+    assert sorted(found) == sorted(OPERATIONS)
+
+
+def test_every_error_is_a_problem_and_on_v1_what_its_clients_know(described: dict[str, Any]) -> None:
+    for path, operation in operations(described):
+        content = operation["responses"]["default"]["content"]
+        assert list(content) == ["application/json" if path.startswith("/v1/") else "application/problem+json"], path
+        assert "422" not in operation["responses"]
+    assert "HTTPValidationError" not in described["components"]["schemas"]
+
+
+def test_what_is_public_says_so_and_the_rest_names_both_ways_in(described: dict[str, Any]) -> None:
+    public = {operation["operationId"] for _, operation in operations(described) if not operation["security"]}
+
+    assert public == {"health_live", "health_ready", "read_server", "sign_in", "sign_out"}
+    assert set(described["components"]["securitySchemes"]) == {"apiKey", "session"}
+
+
+def test_every_answer_with_a_body_has_a_schema(described: dict[str, Any]) -> None:
+    for path, operation in operations(described):
+        if path.startswith("/v1/"):
+            continue
+        for status, response in operation["responses"].items():
+            if status in {"204", "default"}:
+                continue
+            media, content = next(iter(response["content"].items()))
+            assert content.get("schema") or media == "text/event-stream", (path, status)
