@@ -73,7 +73,8 @@ def _command(command: Any, name: str) -> Iterator[str]:
 
 
 def _metavar(argument: Any) -> str:
-    return argument.metavar or argument.name.upper()
+    named = argument.metavar or argument.name.upper()
+    return named if argument.required else f"[{named}]"
 
 
 def _default(option: Any) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def chat(
     profile: Annotated[
-        str | None, typer.Argument(metavar="[PROFILE]", help="Id of a profile; the default one if missing.")
+        str | None, typer.Argument(metavar="PROFILE", help="Id of a profile; the default one if missing.")
     ] = None,
     plain: Annotated[bool, typer.Option("--plain", help="Stream the text as it is, not drawn as Markdown.")] = False,
     model: Model = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import platform
 import shutil
 import socket
@@ -18,6 +19,7 @@ import httpx2
 
 from planwerk.cli.installation import catalogue_settings
 from planwerk.models.catalogue import ModelCatalogue
+from planwerk.models.discovery import probe_server
 from planwerk.models.resolved import ModelDescription
 from planwerk.server.data_lock import DataFolderHeld, Holder, holder_of
 from planwerk.settings.loading import Loaded, without_credentials
@@ -63,6 +65,7 @@ async def examine_models(settings: Settings) -> list[Finding]:
         found = [_model(model, is_default=number == 0) for number, model in enumerate(models)]
     finally:
         await catalogue.close()
+    found += await _silent_servers(settings, models[0].provider)
     found += [Finding("model", "note", hint) for hint in catalogue.hints]
     if catalogue.is_demo:
         found.append(
@@ -74,6 +77,23 @@ async def examine_models(settings: Settings) -> list[Finding]:
             )
         )
     return found
+
+
+async def _silent_servers(settings: Settings, default: str) -> list[Finding]:
+    """The providers whose address is set and where nobody answers."""
+    named = [(name, given) for name, given in catalogue_settings(settings).providers.items() if given.base_url]
+    answers = await asyncio.gather(*(probe_server(given) for _, given in named))
+    what_to_do = "Start its server, or correct address and key: planwerk config explain provider.{}.base_url"
+    return [
+        Finding(
+            "model",
+            "trouble" if name == default else "note",
+            f"{without_credentials(given.base_url or '')} of provider {name} lists no models",
+            what_to_do.format(name),
+        )
+        for (name, given), answer in zip(named, answers, strict=True)
+        if answer is None
+    ]
 
 
 def _model(model: ModelDescription, *, is_default: bool) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -160,6 +161,8 @@ async def _here(settings: Settings, *, work: bool) -> AsyncGenerator[Api]:
     from planwerk.cli.in_process import ADDRESS, InProcessTransport
     from planwerk.cli.installation import installation
 
+    # What would go to a server's log is told by the command itself, in one line.
+    logging.getLogger("planwerk").addHandler(logging.NullHandler())
     planwerk = installation(settings)
     await planwerk.start(work=work)
     try:

@@ -20,7 +20,7 @@ app = typer.Typer(help="Show where settings come from, and change them.", no_arg
 
 @app.command("explain")
 def explain(
-    key: Annotated[str | None, typer.Argument(metavar="[KEY]", help="Such as port, or provider.openai.key.")] = None,
+    key: Annotated[str | None, typer.Argument(metavar="KEY", help="Such as port, or provider.openai.key.")] = None,
     data: Data = None,
     as_json: Json = False,
 ) -> None:
@@ -61,7 +61,7 @@ def set_(
     key: Annotated[str, typer.Argument(help="Such as port, or provider.openai.key.")],
     value: Annotated[
         str | None,
-        typer.Argument(metavar="[VALUE]", help="Left out for secrets, which are read from stdin."),
+        typer.Argument(metavar="VALUE", help="Left out for secrets, which are read from stdin."),
     ] = None,
     unset: Annotated[bool, typer.Option("--unset", help="Forget the value that was set.")] = False,
     data: Data = None,

@@ -21,7 +21,7 @@ _SHAPES = {"start": ('(["', '"])'), "step": ('["', '"]'), "stop": ('[["', '"]]')
 def graph(
     module: Annotated[
         str | None,
-        typer.Argument(metavar="[MODULE[:CLASS]]", help="A file or dotted name; the first blueprint if no CLASS."),
+        typer.Argument(metavar="MODULE[:CLASS]", help="A file or dotted name; the first blueprint if no CLASS."),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -21,6 +21,6 @@ Key = Annotated[
 Model = Annotated[str | None, typer.Option("--model", metavar="PROVIDER:NAME", help="The model to answer with.")]
 Module = Annotated[
     str | None,
-    typer.Argument(metavar="[MODULE]", help="A file, or a dotted name; else the setting app.", show_default=False),
+    typer.Argument(metavar="MODULE", help="A file, or a dotted name; else the setting app.", show_default=False),
 ]
 App = Annotated[str | None, typer.Option("--app", metavar="MODULE", help="Blueprints to use where no server runs.")]

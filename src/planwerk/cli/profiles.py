@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -106,7 +107,7 @@ def changes_by_flags(current: Mapping[str, Any], given: Sequence[str]) -> dict[s
             raise UsageFault(f"--set {each[:60]!r} cannot be followed.", what_to_do=f"Use KEY=VALUE with {known}.")
         value = _value(text)
         if inner:
-            config = changes.setdefault("config", dict(current.get("config") or {}))
+            config = changes.setdefault("config", deepcopy(current.get("config") or {}))
             _put(config, inner.split("."), value)
         else:
             changes[field] = value

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def run(
     profile: Annotated[str, typer.Argument(metavar="PROFILE", help="Id of a profile; 'profiles list' shows them.")],
     text: Annotated[
-        str | None, typer.Argument(metavar="[TEXT]", help="The message; what comes on standard input is attached.")
+        str | None, typer.Argument(metavar="TEXT", help="The message; what comes on standard input is attached.")
     ] = None,
     plain: Annotated[bool, typer.Option("--plain", help="Stream the text as it is, not drawn as Markdown.")] = False,
     model: Model = None,
