@@ -5,6 +5,7 @@ import type { Execution, RunModel } from "../log/run";
 import { Icon } from "../parts/Icon";
 import type { IconName } from "../parts/Sprite";
 import { useTexts } from "../parts/useTexts";
+import { Canvas } from "./Canvas";
 import { layOut, type Layout } from "./layout";
 import { lineName, type Node } from "./node";
 import { useInView } from "./useInView";
@@ -47,8 +48,7 @@ export function Graph({ graph, model, now, selected, onSelect }: GraphProps) {
           <ZoomButton icon="fit" label={t("run.fit")} onClick={() => setZoom("whole")} />
         </div>
       </header>
-      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrolling area is reached by keyboard */}
-      <div className="canvas" tabIndex={0} role="group" aria-label={t("run.canvas")}>
+      <Canvas>
         <Drawing layout={layout} zoom={zoom} label={t("run.graphLabel")}>
           {layout.nodes.map((node) =>
             node.kind === "step" ? (
@@ -66,7 +66,7 @@ export function Graph({ graph, model, now, selected, onSelect }: GraphProps) {
           )}
           <Lines layout={layout} model={model} />
         </Drawing>
-      </div>
+      </Canvas>
     </section>
   );
 }

@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState, type CSSProperties, type KeyboardEvent } from "react";
 import { Link, useParams } from "react-router";
 import type { Envelope, RunGraph, RunRecord } from "../api/types";
 import * as server from "../client/endpoints";
@@ -99,7 +99,7 @@ function Loaded({ id, loaded: { record, graph } }: { id: string; loaded: Loaded 
       <Bar id={id} record={record} model={model} title={t("run.run", { profile })} over={over} />
       <Facts record={record} model={model} now={now} over={over} profile={profile} />
       {/* eslint-disable-next-line jsx-a11y/no-static-element-interactions -- arrow keys of the focused step within */}
-      <div className="panes" ref={panes} onKeyDown={onKeyDown}>
+      <div className="panes" style={roomFor(graph)} ref={panes} onKeyDown={onKeyDown}>
         <Graph
           graph={graph}
           model={model}
@@ -122,6 +122,12 @@ function Loaded({ id, loaded: { record, graph } }: { id: string; loaded: Loaded 
       </div>
     </main>
   );
+}
+
+/** The timeline has room for a row of each step from the first, so that nothing moves while a run grows. */
+function roomFor(graph: RunGraph): CSSProperties {
+  const rows = graph.nodes.filter((node) => node.kind === "step").length;
+  return { "--rows": rows } as CSSProperties;
 }
 
 const MOVES: Record<string, Move | undefined> = {

@@ -12,8 +12,11 @@ export function Title({ thread, title }: { thread: string; title: string | null 
   const [error, setError] = useState<unknown>(null);
   const shown = title ?? t("list.untitled");
   const left = useRef(false);
+  /** Who came by the keyboard is back where they were. */
+  const byKey = useRef(false);
   const leave = () => {
     left.current = true;
+    byKey.current = true;
     setDraft(null);
   };
   const save = async () => {
@@ -24,6 +27,7 @@ export function Title({ thread, title }: { thread: string; title: string | null 
       setDraft(null);
       setError(null);
     } catch (reason) {
+      byKey.current = false;
       setError(reason);
     }
   };
@@ -36,6 +40,11 @@ export function Title({ thread, title }: { thread: string; title: string | null 
           className="icon-button s"
           aria-label={t("thread.rename")}
           title={t("thread.rename")}
+          ref={(button) => {
+            if (button === null || !byKey.current) return;
+            byKey.current = false;
+            button.focus();
+          }}
           onClick={() => {
             left.current = false;
             setDraft(title ?? "");
@@ -51,6 +60,7 @@ export function Title({ thread, title }: { thread: string; title: string | null 
       className="title-form"
       onSubmit={(event) => {
         event.preventDefault();
+        byKey.current = true;
         void save();
       }}
     >
