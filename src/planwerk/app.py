@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DEFAULT_TENANT: Final = TenantId("default")
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 DEMO_PACE_SECONDS: Final = 0.02
 """Pause of the demo model between two words, so that people see it stream."""
 Provider = tuple[Any, Callable[[ExecutionContext], Any]]
@@ -162,7 +163,7 @@ class Planwerk:
 
     async def _set_up(self, *, work: bool) -> None:
         self.access = AccessService.over(self.stores.accounts)
-        self.workspaces = Workspaces(self.stores.workspace)
+        self.workspaces = Workspaces(self.stores.workspace, now=self._now)
         self.profiles = ProfileDirectory(self.workspaces, self.blueprints)
         if self._given_model is not None:
             self.models.give(self._given_model)
@@ -210,6 +211,9 @@ class Planwerk:
 
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
+
+    def _now(self) -> datetime:
+        return EPOCH + timedelta(microseconds=self.clock())
 
     # Parts ------------------------------------------------------------------------------------------------------------
 
