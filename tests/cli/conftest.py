@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from structlog.stdlib import ProcessorFormatter
 
 from tests.cli.world import Shell
 
@@ -25,6 +27,9 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
     monkeypatch.setenv("PLANWERK_DEMO__PACE_SECONDS", "0")
     with Shell(data=tmp_path / "data") as made:
         yield made
+    for handler in list(logging.getLogger().handlers):  # a `serve` in this process logs to a stream that is closed now
+        if isinstance(handler.formatter, ProcessorFormatter):
+            logging.getLogger().removeHandler(handler)
 
 
 @pytest.fixture(scope="module")

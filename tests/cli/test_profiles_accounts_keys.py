@@ -28,14 +28,8 @@ def test_profiles_are_listed_and_shown(served: Shell) -> None:
 
 
 def test_a_profile_is_changed_by_flags(shell: Shell) -> None:
-    flags = (
-        "--set",
-        "name=Helper",
-        "--set",
-        "config.system_prompt=Be brief.",
-        "--set",
-        "config.condense_question=true",
-    )
+    settings = ("name=Helper", "config.system_prompt=Be brief.", "config.condense_question=true")
+    flags = [part for setting in settings for part in ("--set", setting)]
 
     changed = shell.json("profiles", "edit", "assistant", *flags)
     back = shell.json("profiles", "edit", "assistant", "--set", "config.system_prompt=null")
@@ -90,9 +84,8 @@ def test_a_field_inside_a_field_is_set_and_the_rest_stays() -> None:
 
 
 def test_accounts_are_made_changed_and_shut(served: Shell) -> None:
-    served.run(
-        "accounts", "create", "ada", "--role", "builder", "--name", "Ada L.", "--password", stdin="correct horse\n"
-    )
+    about = ("--role", "builder", "--name", "Ada L.", "--password")
+    served.run("accounts", "create", "ada", *about, stdin="correct horse\n")
     served.run("accounts", "set-role", "Ada", "admin")
     assert sign_in(served, "ada", "correct horse") == 200
     served.run("accounts", "set-password", "ada", stdin="battery staple\n")

@@ -107,7 +107,8 @@ def changes_by_flags(current: Mapping[str, Any], given: Sequence[str]) -> dict[s
             raise UsageFault(f"--set {each[:60]!r} cannot be followed.", what_to_do=f"Use KEY=VALUE with {known}.")
         value = _value(text)
         if inner:
-            config = changes.setdefault("config", deepcopy(current.get("config") or {}))
+            stored: dict[str, Any] = current.get("config") or {}
+            config = changes.setdefault("config", deepcopy(stored))
             _put(config, inner.split("."), value)
         else:
             changes[field] = value
