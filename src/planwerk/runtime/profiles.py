@@ -37,7 +37,7 @@ class ProfileArtifact(Artifact, name="profile"):
     config: dict[str, Any] = Field(default_factory=dict[str, Any])
     """Settings that differ from the blueprint's defaults."""
     access: tuple[str, ...] = ()
-    """Account ids and `role:NAME`s that may use it; empty is everyone of the tenant."""
+    """`account:ID`, `role:NAME` and `group:NAME` that may use it; empty is everyone of the tenant."""
     models: tuple[str, ...] = ()
     """Models the profile may use, as `provider:name`; empty is every model of the server."""
 

@@ -1,0 +1,279 @@
+"""Who may what over every route: user by resource by route, with the answers written out (S5.2, complaint 4.10)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import httpx2
+import pytest
+
+from planwerk.access.actions import Action, Role
+from planwerk.access.ids import TenantId
+from planwerk.app import Planwerk
+from planwerk.server.application import create_app
+from planwerk.server.openapi import document
+from planwerk.testing import ScriptedModel
+from planwerk.workflow.ids import new_id
+from tests.server.asgi import ask
+from tests.server.world import chat, key_of
+
+ASKERS: Final = ("ada", "ben", "cleo", "olga", "tom", "nobody")
+"""Ada, a member, whose things are asked for; Ben, another member; an admin; an owner; another tenant's owner; nobody."""
+
+ALL: Final = "ok ok ok ok ok 401"
+OWN: Final = "ok 404 404 404 404 401"
+BUILDERS_MAKE: Final = "403 403 ok ok ok 401"
+HERS_AND_ADMINS: Final = "ok 404 ok ok 404 401"
+SEEN_AND_BUILDERS_CHANGE: Final = "403 404 ok ok 404 401"
+PUBLIC: Final = "ok ok ok ok ok ok"
+
+ANSWERS: Final = {
+    "health_live": PUBLIC,
+    "health_ready": PUBLIC,
+    "read_server": PUBLIC,
+    "sign_in": "401 401 401 401 401 401",  # by its own credentials, which are wrong here
+    "sign_out": PUBLIC,
+    "read_session": ALL,
+    "change_session": ALL,
+    "list_accounts": BUILDERS_MAKE,
+    "create_account": BUILDERS_MAKE,
+    "read_account": HERS_AND_ADMINS,
+    "change_account": HERS_AND_ADMINS,
+    "set_password": HERS_AND_ADMINS,
+    "list_keys": ALL,
+    "create_key": ALL,
+    "revoke_key": HERS_AND_ADMINS,
+    "list_profiles": ALL,
+    "read_profile": HERS_AND_ADMINS,
+    "create_profile": BUILDERS_MAKE,
+    "change_profile": SEEN_AND_BUILDERS_CHANGE,
+    "list_blueprints": BUILDERS_MAKE,
+    "list_workspaces": ALL,
+    "list_threads": OWN,
+    "read_log": OWN,
+    "send_command": OWN,
+    "stream_workspace": OWN,
+    "create_thread": OWN,
+    "read_thread": OWN,
+    "rename_thread": OWN,
+    "post_message": OWN,
+    "answer_again": OWN,
+    "start_run": HERS_AND_ADMINS,
+    "read_run": OWN,
+    "read_timeline": OWN,
+    "read_graph": OWN,
+    "stop_run": OWN,
+    "stream_run": OWN,
+    "v1_models": ALL,
+    "v1_model": HERS_AND_ADMINS,
+    "v1_chat_completions": HERS_AND_ADMINS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """An installation with six who ask, and Ada's things."""
+
+    application: Any
+    keys: dict[str, str | None]
+    ids: dict[str, str]
+    """Ada's account, a key of hers, her workspace, thread, message, run, and the profile made for her."""
+
+    async def answers(self, operation: str) -> str:
+        """The answers to each who asks, in the order of `ASKERS`."""
+        said: list[str] = []
+        for asker in ASKERS:
+            method, path, body = REQUESTS[operation](self.ids | {"new": new_id(), "asker": asker})
+            key = self.keys[asker]
+            headers = {"Authorization": f"Bearer {key}"} if key is not None else {}
+            answer = await ask(self.application, method, path, headers=headers, body=body)
+            said.append("ok" if answer.status < 400 else str(answer.status))
+            if answer.status >= 400:
+                assert self.ids["secret"].encode() not in answer.body
+        return " ".join(said)
+
+
+Request = Callable[[dict[str, str]], tuple[str, str, Any]]
+REQUESTS: Final[dict[str, Request]] = {
+    "health_live": lambda _: ("GET", "/health/live", None),
+    "health_ready": lambda _: ("GET", "/health/ready", None),
+    "read_server": lambda _: ("GET", "/api/server", None),
+    "sign_in": lambda i: ("POST", "/api/session", {"login": f"{i['asker']}-x", "password": "wrong wrong"}),
+    "sign_out": lambda _: ("DELETE", "/api/session", None),
+    "read_session": lambda _: ("GET", "/api/session", None),
+    "change_session": lambda _: ("PATCH", "/api/session", {"locale": "de"}),
+    "list_accounts": lambda _: ("GET", "/api/accounts", None),
+    "create_account": lambda i: ("POST", "/api/accounts", {"login": f"new-by-{i['asker']}"}),
+    "read_account": lambda i: ("GET", f"/api/accounts/{i['account']}", None),
+    "change_account": lambda i: ("PATCH", f"/api/accounts/{i['account']}", {"name": "Ada L."}),
+    "set_password": lambda i: ("PUT", f"/api/accounts/{i['account']}/password", {"password": "a long new password"}),
+    "list_keys": lambda _: ("GET", "/api/keys", None),
+    "create_key": lambda _: ("POST", "/api/keys", {"name": "another"}),
+    "revoke_key": lambda i: ("DELETE", f"/api/keys/{i['key']}", None),
+    "list_profiles": lambda _: ("GET", "/api/profiles", None),
+    "read_profile": lambda i: ("GET", f"/api/profiles/{i['profile']}", None),
+    "create_profile": lambda i: (
+        "POST",
+        "/api/profiles",
+        {"id": f"by-{i['asker']}", "blueprint": "LLMWrappingAgent", "name": "New"},
+    ),
+    "change_profile": lambda i: ("PATCH", f"/api/profiles/{i['profile']}", {"description": f"By {i['asker']}."}),
+    "list_blueprints": lambda _: ("GET", "/api/blueprints", None),
+    "list_workspaces": lambda _: ("GET", "/api/workspaces", None),
+    "list_threads": lambda i: ("GET", f"/api/workspaces/{i['workspace']}/threads", None),
+    "read_log": lambda i: ("GET", f"/api/workspaces/{i['workspace']}/log", None),
+    "send_command": lambda i: (
+        "POST",
+        f"/api/workspaces/{i['workspace']}/commands",
+        {"command": {"type": "create_thread", "thread_id": i["new"]}},
+    ),
+    "stream_workspace": lambda i: (
+        "GET",
+        f"/api/workspaces/{i['workspace']}/stream?threads={i['thread']}&runs={i['run']}",
+        None,
+    ),
+    "create_thread": lambda i: ("POST", "/api/threads", {"id": i["new"], "workspace": i["workspace"]}),
+    "read_thread": lambda i: ("GET", f"/api/threads/{i['thread']}", None),
+    "rename_thread": lambda i: ("PATCH", f"/api/threads/{i['thread']}", {"title": "Mine"}),
+    "post_message": lambda i: (
+        "POST",
+        f"/api/threads/{i['thread']}/messages",
+        {"message_id": i["new"], "content": "More"},
+    ),
+    "answer_again": lambda i: (
+        "POST",
+        f"/api/threads/{i['thread']}/runs",
+        {"message_id": i["message"], "run_id": i["new"]},
+    ),
+    "start_run": lambda i: ("POST", f"/api/profiles/{i['profile']}/runs", {"message": "Explain"}),
+    "read_run": lambda i: ("GET", f"/api/runs/{i['run']}", None),
+    "read_timeline": lambda i: ("GET", f"/api/runs/{i['run']}/timeline", None),
+    "read_graph": lambda i: ("GET", f"/api/runs/{i['run']}/graph", None),
+    "stop_run": lambda i: ("POST", f"/api/runs/{i['run']}/stop", None),
+    "stream_run": lambda i: ("GET", f"/api/runs/{i['run']}/stream", None),
+    "v1_models": lambda _: ("GET", "/v1/models", None),
+    "v1_model": lambda i: ("GET", f"/v1/models/{i['profile']}", None),
+    "v1_chat_completions": lambda i: (
+        "POST",
+        "/v1/chat/completions",
+        {"model": i["profile"], "messages": [{"role": "user", "content": "Explain"}]},
+    ),
+}
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncGenerator[World]:
+    model = ScriptedModel(["A secret answer."] * 20)
+    async with Planwerk(storage=tmp_path / "data.db", model=model) as planwerk:
+        application = create_app(planwerk)
+        keys: dict[str, str | None] = {
+            "ada": await key_of(planwerk, "ada", Role.MEMBER),
+            "ben": await key_of(planwerk, "ben", Role.MEMBER),
+            "cleo": await key_of(planwerk, "cleo", Role.ADMIN),
+            "olga": await key_of(planwerk, "olga", Role.OWNER),
+            "tom": await key_of(planwerk, "tom", Role.OWNER, TenantId("acme")),
+            "nobody": None,
+        }
+        yield World(application, keys, await things_of_ada(application, keys))
+
+
+async def things_of_ada(application: Any, keys: dict[str, str | None]) -> dict[str, str]:
+    def client(name: str) -> httpx2.AsyncClient:
+        headers = {"Authorization": f"Bearer {keys[name]}"}
+        return httpx2.AsyncClient(
+            transport=httpx2.ASGITransport(application), base_url="http://testserver", headers=headers
+        )
+
+    async with client("ada") as ada, client("olga") as olga:
+        session = (await ada.get("/api/session")).json()
+        account = session["account"]["id"]
+        profile = {"id": "hers", "blueprint": "LLMWrappingAgent", "name": "Hers", "access": [f"account:{account}"]}
+        made = await olga.post("/api/profiles", json=profile)
+        assert made.status_code == 201, made.text
+        thread = await chat(ada, "Explain my secret")
+        key = (await ada.post("/api/keys", json={"name": "spare"})).json()
+    return {
+        "account": account,
+        "key": key["id"],
+        "workspace": session["private_workspace"],
+        "profile": "hers",
+        "thread": thread["id"],
+        "message": thread["messages"][0]["id"],
+        "run": thread["messages"][1]["run"]["id"],
+        "secret": "secret",
+    }
+
+
+def test_every_operation_stands_in_the_matrix() -> None:
+    described = {operation["operationId"] for methods in document()["paths"].values() for operation in methods.values()}
+
+    assert described == set(ANSWERS) == set(REQUESTS)
+
+
+@pytest.mark.parametrize("operation", ANSWERS)
+async def test_who_may_what(world: World, operation: str) -> None:
+    assert await world.answers(operation) == ANSWERS[operation]
+
+
+async def test_what_is_foreign_looks_like_what_does_not_exist(world: World) -> None:
+    key = world.keys["tom"]
+    headers = {"Authorization": f"Bearer {key}"}
+    for operation, answers in ANSWERS.items():
+        if answers.split()[ASKERS.index("tom")] != "404":
+            continue
+        foreign = REQUESTS[operation](world.ids | {"new": new_id(), "asker": "tom"})
+        missing_ids = {name: new_id() for name in ("account", "key", "workspace", "thread", "message", "run")}
+        missing = REQUESTS[operation](world.ids | missing_ids | {"profile": "none", "new": new_id(), "asker": "tom"})
+
+        first = await ask(world.application, foreign[0], foreign[1], headers=headers, body=foreign[2])
+        second = await ask(world.application, missing[0], missing[1], headers=headers, body=missing[2])
+
+        assert (first.status, _words(first.json, world.ids)) == (second.status, _words(second.json, missing_ids)), (
+            operation
+        )
+
+
+def _words(problem: dict[str, Any], ids: dict[str, str]) -> str:
+    text = str({name: value for name, value in problem.items() if name != "request_id"})
+    for known in [*ids.values(), "hers", "none"]:
+        text = text.replace(known, "…")
+    return text
+
+
+async def test_lists_leave_out_what_is_not_for_the_asker(world: World) -> None:
+    async def listed(asker: str, path: str) -> str:
+        answer = await ask(world.application, "GET", path, headers={"Authorization": f"Bearer {world.keys[asker]}"})
+        assert answer.status == 200
+        return answer.body.decode()
+
+    for asker in ("ben", "tom"):
+        assert "Hers" not in await listed(asker, "/api/profiles")
+        assert "hers" not in await listed(asker, "/v1/models")
+        assert world.ids["workspace"] not in await listed(asker, "/api/workspaces")
+        assert world.ids["key"] not in await listed(asker, "/api/keys")
+    assert world.ids["account"] not in await listed("tom", "/api/accounts")
+    assert "Hers" in await listed("ada", "/api/profiles")
+
+
+async def test_a_key_does_no_more_than_its_scopes(world: World) -> None:
+    headers = {"Authorization": f"Bearer {world.keys['ada']}"}
+    made = await ask(
+        world.application,
+        "POST",
+        "/api/keys",
+        headers=headers,
+        body={"name": "reader", "scopes": [Action.THREAD_READ, Action.WORKSPACE_READ]},
+    )
+    narrow = {"Authorization": f"Bearer {made.json['text']}"}
+
+    read = await ask(world.application, "GET", f"/api/threads/{world.ids['thread']}", headers=narrow)
+    method, path, body = REQUESTS["post_message"](world.ids | {"new": new_id()})
+    written = await ask(world.application, method, path, headers=narrow, body=body)
+    run = await ask(world.application, "GET", f"/api/runs/{world.ids['run']}", headers=narrow)
+
+    assert read.status == 200
+    assert (written.status, written.json["code"]) == (403, "out_of_scope")
+    assert (run.status, run.json["code"]) == (403, "out_of_scope")
