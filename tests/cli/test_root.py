@@ -114,3 +114,13 @@ def test_an_unknown_variable_stops_every_command_that_reads_settings(
 
         assert "Did you mean PLANWERK_MODEL?" in one_line(result.stderr)
         assert result.exit_code == ExitCode.USAGE
+
+
+def test_a_folder_that_may_not_be_used_is_one_line(shell: Shell) -> None:
+    shell.data.write_text("a file, not a folder", "utf-8")
+
+    for arguments in (["serve", "--port", "0"], ["run", "assistant", "hi"], ["config", "set", "port", "1"]):
+        result = shell.run(*arguments)
+
+        assert str(shell.data) in one_line(result.stderr)
+        assert result.exit_code in {ExitCode.PROBLEM, ExitCode.USAGE}

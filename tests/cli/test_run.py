@@ -88,10 +88,11 @@ def test_a_server_that_does_not_answer_is_named(shell: Shell, url: str) -> None:
     assert result.exit_code == ExitCode.UNREACHABLE
 
 
-def test_the_model_of_a_server_is_not_chosen_by_a_client(served: Shell) -> None:
-    result = served.run("run", "assistant", "Hello", "--model", "demo")
+@pytest.mark.parametrize(("flag", "told"), [("--model", "chooses the model"), ("--app", "has its own blueprints")])
+def test_what_a_server_decides_is_not_chosen_by_a_client(served: Shell, flag: str, told: str) -> None:
+    result = served.run("run", "assistant", "Hello", flag, "demo")
 
-    assert "chooses the model" in one_line(result.stderr)
+    assert told in one_line(result.stderr)
     assert result.exit_code == ExitCode.USAGE
 
 
@@ -168,8 +169,9 @@ def wait_for_answer(shell: Shell) -> str:
     raise AssertionError("nothing was said")
 
 
-def test_a_turn_survives_the_restart_of_its_server(shell: Shell) -> None:
-    first = shell.serve(PLANWERK_DEMO__PACE_SECONDS="0.2")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_turn_survives_the_restart_of_its_server(shell: Shell, number: signal.Signals) -> None:
+    first = shell.serve(PLANWERK_DEMO__PACE_SECONDS="0.2", PLANWERK_SHUTDOWN_SECONDS="0.5")
     port = shell.server["url"].rpartition(":")[2]
     process = shell.start("run", "assistant", "Explain leases to me", "--json")
     assert process.stdin is not None
@@ -177,8 +179,7 @@ def test_a_turn_survives_the_restart_of_its_server(shell: Shell) -> None:
     process.stdin = None
     wait_for_answer(shell)
 
-    first.kill()
-    first.wait()
+    assert end(first, number) == (0 if number == signal.SIGTERM else -number)
     key = shell.server["api_key"]
     second = shell.start("serve", "--port", port, "--api-key", key, "--json")
     out, err = process.communicate(timeout=60)
@@ -203,6 +204,14 @@ def test_a_chat_works_over_pipes(served: Shell) -> None:
     assert exported.startswith("# ")
     assert "## You\n\nHello\n" in exported
     assert f"## Assistant\n\n{GREETING}" in exported
+
+
+def test_a_chat_gives_one_line_of_json_a_turn_where_json_is_wanted(served: Shell) -> None:
+    result = served.run("chat", "--json", stdin="Hello\nHello\n")
+
+    turns = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [turn["status"] for turn in turns] == ["completed", "completed"]
+    assert len({turn["thread_id"] for turn in turns}) == 1
 
 
 def test_a_chat_remembers_what_was_said(served: Shell) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from planwerk.cli.options import App, Data, Key, Model, Server
+from planwerk.cli.options import App, Data, Json, Key, Model, Server
 
 if TYPE_CHECKING:
     from planwerk.cli.interrupts import Interrupts
@@ -22,6 +22,7 @@ def chat(
     data: Data = None,
     server: Server = None,
     key: Key = None,
+    as_json: Json = False,
 ) -> None:
     """Talk with a profile. /help lists what else can be typed; Ctrl-C stops an answer, twice leaves."""
     from planwerk.cli.chatting import converse
@@ -33,7 +34,7 @@ def chat(
 
     async def main(interrupts: Interrupts) -> int:
         async with connect(target) as api:
-            return await converse(api, await Talk.begin(api, profile), interrupts, plain=plain)
+            return await converse(api, await Talk.begin(api, profile), interrupts, plain=plain, as_json=as_json)
 
     code = run_interruptibly(main)
     if code:

@@ -14,8 +14,8 @@ from planwerk.cli.client import Api
 from planwerk.cli.errors import report, tell
 from planwerk.cli.exit_codes import ExitCode
 from planwerk.cli.interrupts import Interrupts
-from planwerk.cli.output import console, print_table
-from planwerk.cli.rendering import screen_for
+from planwerk.cli.output import console, print_json, print_table
+from planwerk.cli.rendering import WholeAnswer, screen_for
 from planwerk.cli.turns import Talk, Turn
 from planwerk.workflow.errors import PlanwerkError
 
@@ -24,9 +24,9 @@ Command: TypeAlias = Callable[["Chat", str], Awaitable[None]]
 PROMPT: Final = "› "
 
 
-async def converse(api: Api, talk: Talk, interrupts: Interrupts, *, plain: bool) -> ExitCode:
+async def converse(api: Api, talk: Talk, interrupts: Interrupts, *, plain: bool, as_json: bool) -> ExitCode:
     """Read and answer until the end of input or /quit; the exit code is that of the last turn where input is piped."""
-    chat = Chat(api, talk, interrupts, plain=plain)
+    chat = Chat(api, talk, interrupts, plain=plain, as_json=as_json)
     read = _terminal_reader() if sys.stdin.isatty() else _read_piped
     if sys.stdin.isatty():
         console().print(f"{talk.profile}: /help lists commands, Ctrl-D leaves.", style="dim", markup=False)
@@ -42,9 +42,9 @@ async def converse(api: Api, talk: Talk, interrupts: Interrupts, *, plain: bool)
 class Chat:
     """A conversation and what its commands work on."""
 
-    def __init__(self, api: Api, talk: Talk, interrupts: Interrupts, *, plain: bool) -> None:
+    def __init__(self, api: Api, talk: Talk, interrupts: Interrupts, *, plain: bool, as_json: bool) -> None:
         self.api, self.talk = api, talk
-        self._interrupts, self._plain = interrupts, plain
+        self._interrupts, self._plain, self._as_json = interrupts, plain, as_json
         self.ended = False
         self.code = ExitCode.DONE
 
@@ -56,17 +56,20 @@ class Chat:
             else:
                 await self._ask(line)
         except PlanwerkError as error:
-            self.code = report(error, as_json=False, with_trace=False)
+            self.code = report(error, as_json=self._as_json, with_trace=False)
 
     async def _ask(self, text: str) -> None:
-        screen = screen_for(plain=self._plain)
+        screen = WholeAnswer() if self._as_json else screen_for(plain=self._plain)
         with screen, self._interrupts.stopping(self.talk.stop):
             turn = await self.talk.ask(text, screen)
-        screen.end(turn)
-        self._tell_end(turn)
+        if self._as_json:
+            print_json(turn.to_json())
+        else:
+            screen.end(turn)
+            self._tell_end(turn)
+        self.code = {"completed": ExitCode.DONE, "stopped": ExitCode.RUN_STOPPED}.get(turn.status, ExitCode.RUN_FAILED)
 
     def _tell_end(self, turn: Turn) -> None:
-        self.code = {"completed": ExitCode.DONE, "stopped": ExitCode.RUN_STOPPED}.get(turn.status, ExitCode.RUN_FAILED)
         if turn.status == "stopped":
             console(to_stderr=True).print("Stopped.", style="dim")
         elif turn.status != "completed":

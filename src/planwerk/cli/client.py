@@ -6,7 +6,9 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import urlsplit
 
 import httpx2
 
@@ -108,7 +110,7 @@ async def connect(target: Target) -> AsyncGenerator[Api]:
         return
     holder = holder_of(settings.data)
     if holder is not None:
-        _refuse_model(target, holder.url)
+        _refuse_flags(target, holder.url)
         async with _remote(holder.url, holder.key) as api:
             yield api
         return
@@ -118,7 +120,7 @@ async def connect(target: Target) -> AsyncGenerator[Api]:
 
 def _key(target: Target, settings: Settings) -> str:
     assert target.server is not None
-    _refuse_model(target, target.server)
+    _refuse_flags(target, target.server)
     if target.key is not None:
         return target.key
     if settings.api_key is not None:
@@ -129,12 +131,14 @@ def _key(target: Target, settings: Settings) -> str:
     )
 
 
-def _refuse_model(target: Target, url: str) -> None:
-    if (target.flags or {}).get("model") is not None:
-        raise UsageFault(
-            f"the server at {without_credentials(url)} chooses the model, so --model has no effect.",
-            what_to_do="Leave --model out, set it in the profile, or stop the server first.",
-        )
+def _refuse_flags(target: Target, url: str) -> None:
+    """Refuse what only the process that drives the run can follow."""
+    for name, what in (("model", "chooses the model"), ("app", "has its own blueprints")):
+        if (target.flags or {}).get(name) is not None:
+            raise UsageFault(
+                f"the server at {without_credentials(url)} {what}, so --{name} has no effect.",
+                what_to_do=f"Leave --{name} out, or stop that server first.",
+            )
 
 
 @asynccontextmanager
@@ -146,6 +150,7 @@ async def _remote(url: str, key: str) -> AsyncGenerator[Api]:
             headers={"Authorization": f"Bearer {key}"},
             timeout=TIMEOUT,
             follow_redirects=True,
+            trust_env=not is_loopback(base),  # a proxy cannot reach this machine's own address
         )
     except (httpx2.InvalidURL, ValueError, UnicodeError) as error:
         raise UsageFault(
@@ -163,6 +168,7 @@ async def _here(settings: Settings, *, work: bool) -> AsyncGenerator[Api]:
 
     # What would go to a server's log is told by the command itself, in one line.
     logging.getLogger("planwerk").addHandler(logging.NullHandler())
+    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     planwerk = installation(settings)
     await planwerk.start(work=work)
     try:
@@ -173,6 +179,15 @@ async def _here(settings: Settings, *, work: bool) -> AsyncGenerator[Api]:
             yield Api(client, "this process")
     finally:
         await planwerk.stop(seconds=2.0)
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address is this machine's own."""
+    host = urlsplit(url if "://" in url else f"http://{url}").hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def read_json(response: httpx2.Response) -> Any:

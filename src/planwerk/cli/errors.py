@@ -79,6 +79,10 @@ def report(error: BaseException, *, as_json: bool, with_trace: bool) -> ExitCode
         traceback.print_exception(error)
     if isinstance(error, PlanwerkError):
         code, message, what_to_do, ending = error.code, error.message, error.what_to_do, exit_code_of(error)
+    elif isinstance(error, OSError):
+        code, ending = "not_possible", ExitCode.PROBLEM
+        message = f"{error.filename or type(error).__name__}: {error.strerror or error}."
+        what_to_do = "Check that it is there, and that this account may use it."
     else:
         code, ending = "internal_error", ExitCode.INTERNAL
         message = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ") + "."
