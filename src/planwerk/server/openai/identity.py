@@ -8,8 +8,9 @@ an edited one a branch, and an answer asked for again a second answer to the sam
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from planwerk.access.principal import Principal
@@ -52,22 +53,19 @@ class Conversation:
 
 def conversation_of(principal: Principal, request: ChatRequest, headers: Mapping[str, str]) -> Conversation:
     """The conversation that the client names: by our header or metadata, as Open WebUI's chat, as LibreChat's."""
-    key = _given(headers, IDEMPOTENCY)
-    question = MessageId(_id(principal, "idempotency", f"question {key}")) if key else None
-    answer = RunId(_id(principal, "idempotency", f"answer {key}")) if key else None
-    named = _value(request.metadata.get("thread_id"))
-    own = _given(headers, THREAD) or named
-    if own is not None:
-        return Conversation(
-            ThreadId(own if UUID7.fullmatch(own) else _id(principal, "planwerk", own)), question, answer
-        )
+    own = _given(headers, THREAD) or _value(request.metadata.get("thread_id"))
     chat = _given(headers, CHAT)
-    if chat is not None and not chat.startswith(TEMPORARY):
-        return _open_webui(principal, chat, headers, question, answer)
     librechat = _given(headers, LIBRECHAT)
-    if librechat is not None:
-        return Conversation(ThreadId(_id(principal, "librechat", librechat)), question, answer)
-    return Conversation(None, question, answer)
+    if own is not None:
+        named = Conversation(ThreadId(own if UUID7.fullmatch(own) else _id(principal, "planwerk", own)))
+    elif chat is not None and not chat.startswith(TEMPORARY):
+        named = _open_webui(principal, chat, headers)
+    elif librechat is not None:
+        named = Conversation(ThreadId(_id(principal, "librechat", librechat)))
+    else:
+        named = Conversation(None)
+    key = _given(headers, IDEMPOTENCY)
+    return named if key is None else _with_key(principal, named, key, request)
 
 
 def is_open_webui(headers: Mapping[str, str]) -> bool:
@@ -75,27 +73,29 @@ def is_open_webui(headers: Mapping[str, str]) -> bool:
     return any(name.startswith("x-openwebui-") for name in headers)
 
 
-def _open_webui(
-    principal: Principal,
-    chat: str,
-    headers: Mapping[str, str],
-    question: MessageId | None,
-    answer: RunId | None,
-) -> Conversation:
-    asked, answered = _given(headers, QUESTION), _given(headers, ANSWER)
-
+def _open_webui(principal: Principal, chat: str, headers: Mapping[str, str]) -> Conversation:
     def identity(message: str) -> str:
         return _id(principal, "openwebui", f"{chat}/{message}")
 
+    asked, answered, parent = (_given(headers, name) for name in (QUESTION, ANSWER, BEFORE))
     before: MessageId | Literal["last"] | None = LAST
     if asked is not None and BEFORE in headers:
-        parent = _given(headers, BEFORE)
         before = MessageId(identity(parent)) if parent is not None else None
     return Conversation(
         ThreadId(_id(principal, "openwebui", chat)),
-        MessageId(identity(asked)) if asked is not None else question,
-        RunId(identity(answered)) if answered is not None else answer,
+        MessageId(identity(asked)) if asked is not None else None,
+        RunId(identity(answered)) if answered is not None else None,
         before,
+    )
+
+
+def _with_key(principal: Principal, named: Conversation, key: str, request: ChatRequest) -> Conversation:
+    """The same request with the same key is the same message and the same answer; another one is another."""
+    content = json.dumps([key, named.thread, request.model, request.messages], sort_keys=True)
+    return replace(
+        named,
+        question=named.question or MessageId(_id(principal, "idempotency", f"question {content}")),
+        answer=named.answer or RunId(_id(principal, "idempotency", f"answer {content}")),
     )
 
 

@@ -6,7 +6,6 @@ from planwerk.access.actions import Action, Resource
 from planwerk.access.authorize import authorize
 from planwerk.access.principal import Principal
 from planwerk.messages.events import UserMessageEvent
-from planwerk.runtime.host import Posted
 from planwerk.server.openai.errors import BadRequest
 from planwerk.server.openai.history import check_roles, has_more_than_text, history_of, text_of
 from planwerk.server.openai.identity import Conversation
@@ -35,8 +34,7 @@ async def begin(
     turn = Turn(parts, principal, run, owned=False)
     try:
         asking = _Asking(parts, principal, profile, request.features, locale, named, named.thread)
-        posted = await asking.post(content, run)
-        turn.follow(posted.run_id)
+        turn.follow(await asking.post(content, run))
     except BaseException:
         turn.end()
         raise
@@ -104,8 +102,11 @@ class _Asking:
         self._named = named
         self._thread = thread
 
-    async def post(self, content: str, run: RunId) -> Posted:
+    async def post(self, content: str, run: RunId) -> RunId:
+        """The run that answers: one that has been asked for already, where the request is sent again."""
         workspace, view = await self._thread_of_account()
+        if view is not None and any(known.id == run for known in view.runs):
+            return run
         if view is not None and _holds(view, self._named.question):
             return await self._ask_again(workspace, run)
         try:
@@ -131,11 +132,11 @@ class _Asking:
         await space.send(CreateThread(thread_id=self._thread), command_id=self._thread)
         return workspace, None
 
-    async def _post(self, workspace: WorkspaceId, view: ThreadView | None, content: str, run: RunId) -> Posted:
+    async def _post(self, workspace: WorkspaceId, view: ThreadView | None, content: str, run: RunId) -> RunId:
         before = self._named.before
         if before not in {None, LAST} and (view is None or not _holds(view, before)):
             before = LAST  # what it follows was said elsewhere: by another model, or before we were asked
-        return await self._parts.host.post_message(
+        posted = await self._parts.host.post_message(
             tenant=self._principal.tenant,
             workspace=workspace,
             thread=self._thread,
@@ -148,11 +149,12 @@ class _Asking:
             locale=self._locale,
             run_id=run,
         )
+        return posted.run_id
 
-    async def _ask_again(self, workspace: WorkspaceId, run: RunId) -> Posted:
-        """One more answer to a message that is there; the same one, where it has been asked for already."""
+    async def _ask_again(self, workspace: WorkspaceId, run: RunId) -> RunId:
+        """One more answer to a message that is there."""
         assert self._named.question is not None
-        return await self._parts.host.request_run(
+        posted = await self._parts.host.request_run(
             tenant=self._principal.tenant,
             workspace=workspace,
             thread=self._thread,
@@ -163,6 +165,7 @@ class _Asking:
             locale=self._locale,
             run_id=run,
         )
+        return posted.run_id
 
 
 def _holds(view: ThreadView, message: str | None) -> bool:
