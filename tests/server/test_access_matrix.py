@@ -21,7 +21,7 @@ from tests.server.asgi import ask
 from tests.server.world import chat, key_of
 
 ASKERS: Final = ("ada", "ben", "cleo", "olga", "tom", "nobody")
-"""Ada, a member, whose things are asked for; Ben, another member; an admin; an owner; another tenant's owner; nobody."""
+"""Ada, a member, whose things are asked for; another member; an admin; an owner; another tenant's owner; nobody."""
 
 ALL: Final = "ok ok ok ok ok 401"
 OWN: Final = "ok 404 404 404 404 401"

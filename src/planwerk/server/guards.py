@@ -60,12 +60,12 @@ class Guards:
         scope.setdefault("state", {})["request_id"] = request_id
         answer = _Answer(send, request_id)
         if self._is_on_loopback(scope):
-            if not self._is_ours(_name_of(headers.get("host", ""))):
+            if not self._is_ours(_name_in(f"//{headers.get('host', '')}")):
                 what_to_do = "Use the address that the server printed."
                 detail = "This server is not known by that host name."
                 await send_problem(scope, answer.send, 421, "wrong_host", detail, what_to_do=what_to_do)
                 return
-            if scope["method"] not in SAFE_METHODS and not self._is_ours(_origin_of(headers.get("origin", ""))):
+            if scope["method"] not in SAFE_METHODS and not self._is_ours(_name_in(headers.get("origin", ""))):
                 detail = "A page of another site sent this."
                 await send_problem(scope, answer.send, 403, "foreign_origin", detail, what_to_do="Use our own page.")
                 return
@@ -116,14 +116,14 @@ class _Answer:
         await self._send(message)
 
 
-def _name_of(host: str) -> str:
-    """The name in a Host header, without its port."""
-    return (urlsplit(f"//{host}").hostname or "?") if host else ""
-
-
-def _origin_of(origin: str) -> str:
-    """The host name of an Origin header; "" where the sender is no page."""
-    return (urlsplit(origin).hostname or "?") if origin else ""
+def _name_in(address: str) -> str:
+    """The host name in a Host or Origin header; "" where none was sent, "?" where it is none."""
+    if address in {"", "//"}:
+        return ""
+    try:
+        return urlsplit(address).hostname or "?"
+    except ValueError:
+        return "?"
 
 
 def _is_loopback(host: str) -> bool:
