@@ -161,12 +161,12 @@ async def test_a_title_is_changed_only_on_the_version_that_was_read(client: http
     path = f"/api/threads/{thread['id']}"
     tag = (await client.get(path)).headers["etag"]
 
-    renamed = await client.patch(path, json={"title": "Mine"}, headers={"If-Match": tag})
+    both = [client.patch(path, json={"title": title}, headers={"If-Match": tag}) for title in ("Mine", "Other")]
+    renamed, at_once = await asyncio.gather(*both)
     stale = await client.patch(path, json={"title": "Late"}, headers={"If-Match": tag})
     await answered(client, thread["id"], "Explain")
 
-    assert renamed.json()["title"] == "Mine", renamed.text
-    assert stale.status_code == 412, stale.text
+    assert (renamed.json()["title"], at_once.status_code) == ("Mine", 412)
     assert (stale.status_code, stale.json()["code"]) == (412, "title_changed")
     assert (await client.get(path)).json()["title"] == "Mine"
 
@@ -214,7 +214,8 @@ async def test_profiles_are_made_changed_and_versioned(client: httpx2.AsyncClien
 
     assert made.status_code == 201
     assert changed.json()["version"] == 2
-    assert (stale.status_code, stale.json()["code"]) == (409, "version_conflict")
+    assert (stale.status_code, stale.json()["code"]) == (412, "version_conflict")
+    assert (stale.json()["details"]["base"], stale.json()["details"]["head"]) == (1, 2)
     assert (wrong.status_code, wrong.json()["code"]) == (422, "profile_invalid")
     german = (await client.get("/api/profiles", headers={"Accept-Language": "de-CH"})).json()["items"]
     assert [(profile["id"], profile["name"]) for profile in german] == [

@@ -16,7 +16,7 @@ from planwerk.workspace.rules.commands import (
     RetractMessage,
     StopRun,
 )
-from planwerk.workspace.rules.errors import Forbidden, InvalidState, NotFound, ValidationFailed
+from planwerk.workspace.rules.errors import Forbidden, InvalidState, NotFound, TitleChanged, ValidationFailed
 from planwerk.workspace.rules.outcomes import Recorded
 from tests.workspace.world import (
     ALICE,
@@ -108,6 +108,19 @@ async def test_a_persons_title_replaces_any_other_even_with_the_same_words(world
 
     assert await title_of(world) == ("Oslo", "person")
     assert await world.alice.head_seq() == head
+
+
+async def test_a_title_is_replaced_only_where_it_is_still_the_one_that_was_read(world: World) -> None:
+    await rename(world, "First")
+    first = RenameThread(thread_id=world.thread, title="Mine", replaces=("First", "person"))
+    second = RenameThread(thread_id=world.thread, title="Also mine", replaces=("First", "person"))
+
+    await world.alice.send(first)
+    with pytest.raises(TitleChanged) as rejected:
+        await world.alice.send(second)
+
+    assert rejected.value.details == {"thread": world.thread, "title": "Mine"}
+    assert (await world.alice.thread(world.thread)).title == "Mine"
 
 
 async def test_only_if_untitled_changes_nothing_where_there_is_a_title(world: World) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import re
 
 from planwerk.workflow.errors import PlanwerkError
+from planwerk.workspace.rules.errors import VersionConflict
 
 
 class MalformedETag(PlanwerkError):
@@ -18,6 +19,16 @@ class MalformedETag(PlanwerkError):
         super().__init__(
             f"If-Match {given[:40]!r} is no version of ours.", what_to_do="Send the ETag that reading it gave."
         )
+
+
+class IfMatchFailed(VersionConflict):
+    """A conflict of versions that the client guarded against with `If-Match`."""
+
+    http_status = 412
+
+    @classmethod
+    def of(cls, conflict: VersionConflict) -> IfMatchFailed:
+        return cls(conflict.artifact, base=conflict.base, head=conflict.head, patches=conflict.patches)
 
 
 def etag(version: int) -> str:

@@ -11,7 +11,7 @@ from planwerk.access.authorize import allowed, authorize
 from planwerk.access.principal import Principal
 from planwerk.runtime.profiles import Profile, ProfileArtifact
 from planwerk.server.authentication import SignedIn
-from planwerk.server.etags import etag, version_of
+from planwerk.server.etags import IfMatchFailed, etag, version_of
 from planwerk.server.parts import (
     Installed,
     Parts,
@@ -31,6 +31,7 @@ from planwerk.server.shapes import (
 )
 from planwerk.workflow.composition import start_classes
 from planwerk.workflow.locale_string import LocaleString
+from planwerk.workspace.rules.errors import VersionConflict
 
 router = APIRouter(tags=["profiles"])
 
@@ -97,9 +98,13 @@ async def change_profile(
             changes[name] = _text(changes[name]).model_dump()
     if changes.get("starters") is not None:
         changes["starters"] = [_text(starter).model_dump() for starter in changes["starters"]]
-    edited = await parts.profiles.edit(
-        principal.tenant, profile, changes, actor=principal.actor(), base_version=version_of(if_match)
-    )
+    base = version_of(if_match)
+    try:
+        edited = await parts.profiles.edit(
+            principal.tenant, profile, changes, actor=principal.actor(), base_version=base
+        )
+    except VersionConflict as conflict:
+        raise IfMatchFailed.of(conflict) if base is not None else conflict from None
     response.headers["ETag"] = etag(edited.version)
     return await _full(request, parts, principal, edited)
 

@@ -29,7 +29,7 @@ from planwerk.workflow.errors import PlanwerkError
 from planwerk.workflow.ids import MessageId, RunId, ThreadId, parse_id
 from planwerk.workspace import views
 from planwerk.workspace.rules.commands import LAST, CreateThread, RenameThread
-from planwerk.workspace.rules.errors import InvalidState
+from planwerk.workspace.rules.errors import InvalidState, TitleChanged
 
 router = APIRouter(tags=["threads"])
 
@@ -55,16 +55,6 @@ class EmptyMessage(PlanwerkError):
 
     def __init__(self) -> None:
         super().__init__("the message is empty.", what_to_do="Write something first.")
-
-
-class TitleChanged(PlanwerkError):
-    """The title is no longer the one the change was made on."""
-
-    code = "title_changed"
-    http_status = 412
-
-    def __init__(self) -> None:
-        super().__init__("the thread has changed since it was read.", what_to_do="Read it again, then rename it.")
 
 
 @router.post("/api/threads", operation_id="create_thread", status_code=201)
@@ -103,9 +93,12 @@ async def rename_thread(
 ) -> ThreadFull:
     """Give a thread a title; a person's own title is never replaced by a generated one."""
     found = await find_thread(parts, principal, thread, Action.THREAD_WRITE)
-    if if_match is not None and if_match.strip() not in {"*", title_etag(found.view)}:
-        raise TitleChanged
-    await found.space.send(RenameThread(thread_id=found.view.id, title=change.title))
+    view, read = found.view, None
+    if if_match is not None and if_match.strip() != "*":
+        read = (view.title, view.title_source)
+        if if_match.strip() != title_etag(view):
+            raise TitleChanged(view.id, title=view.title)
+    await found.space.send(RenameThread(thread_id=view.id, title=change.title, replaces=read))
     return await _full(request, response, parts, principal, thread)
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, model_validator
 
 from planwerk.workflow import ids
-from planwerk.workspace.rules.events import FileRef, When, WorkspaceKind
+from planwerk.workspace.rules.events import FileRef, TitleSource, When, WorkspaceKind
 from planwerk.workspace.rules.json_values import JSONObject
 from planwerk.workspace.rules.text import whole
 
@@ -65,6 +65,8 @@ class RenameThread(_Command):
     title: str
     only_if: Literal["untitled"] | None = None
     """`"untitled"`: only where the thread has no title yet, or a fallback; else the command changes nothing."""
+    replaces: tuple[str | None, TitleSource | None] | None = None
+    """The title and its source that the sender has read; where they have changed, the command is rejected."""
 
 
 class PostMessage(_Command):

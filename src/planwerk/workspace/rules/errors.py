@@ -5,6 +5,7 @@ WorkspaceError
 │   ├── VersionConflict      409  base, head, and the patches made since
 │   ├── MergeConflict        409  both sides and the place (A4.2)
 │   ├── InvalidState         409
+│   ├── TitleChanged         412  the title that was to be replaced, and the one that is there
 │   ├── ValidationFailed     422  Pydantic's errors
 │   ├── PatchFailed          422  which operation or anchor, how often it occurs
 │   ├── NotFound             404
@@ -172,6 +173,24 @@ class InvalidState(Rejection):
     """The command does not fit what is there: an id used twice, a thing already ended."""
 
     code = "invalid_state"
+
+
+class TitleChanged(Rejection):
+    """The thread no longer has the title that the change was made on."""
+
+    code = "title_changed"
+    http_status = 412
+
+    def __init__(self, thread: str, *, title: str | None) -> None:
+        super().__init__(
+            f"the title of thread {thread} has changed since it was read.",
+            what_to_do="Read the thread again, then rename it.",
+        )
+        self.thread, self.title = thread, title
+
+    @property
+    def details(self) -> JSONObject:
+        return {"thread": self.thread, "title": self.title}
 
 
 class ArtifactUnreadable(WorkspaceError):

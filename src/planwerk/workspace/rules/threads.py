@@ -11,7 +11,7 @@ from typing import Final
 from planwerk.access.actors import Actor
 from planwerk.workspace.rules.commands import CreateThread, RenameThread
 from planwerk.workspace.rules.drafting import Decision, Draft
-from planwerk.workspace.rules.errors import InvalidState, ValidationFailed
+from planwerk.workspace.rules.errors import InvalidState, TitleChanged, ValidationFailed
 from planwerk.workspace.rules.events import ThreadCreated, ThreadRenamed, TitleSource
 from planwerk.workspace.rules.outcomes import Recorded
 from planwerk.workspace.rules.state import Key, State, ThreadEntity, ThreadKey, changed
@@ -55,6 +55,8 @@ def commit_rename_thread(command: RenameThread, state: State, actor: Actor) -> D
     only_people(actor, "rename a thread")
     thread = state.thread(command.thread_id)
     title = a_title(command.title, "rename_thread")
+    if command.replaces not in (None, (thread.title, thread.title_source)):
+        raise TitleChanged(thread.id, title=thread.title)
     draft = Draft(state, actor)
     untitled = thread.title_source in (None, "fallback")
     if (command.only_if is None or untitled) and (title, "person") != (thread.title, thread.title_source):
