@@ -67,6 +67,8 @@ def _takes(info: KeyInfo) -> str:
     options = [each for each in get_args(annotation) if isinstance(each, str)]
     if options:
         return " or ".join(f"`{option}`" for option in options)
+    if info.field.annotation == tuple[str, ...]:
+        return "names, separated by commas"
     plain = [each for each in (get_args(annotation) or (annotation,)) if each is not type(None)]
     names = {"int": "whole number", "float": "number", "Decimal": "number", "Path": "path"}
     return names.get(getattr(plain[0], "__name__", ""), "text")
@@ -75,7 +77,7 @@ def _takes(info: KeyInfo) -> str:
 def _default(info: KeyInfo) -> str:
     if info.field.default_factory is not None:
         return "this account’s own"
-    return "none" if info.field.default is None else f"`{info.field.default}`"
+    return "none" if info.field.default in {None, ()} else f"`{info.field.default}`"
 
 
 def main(arguments: list[str]) -> int:

@@ -14,6 +14,7 @@ import pytest
 
 from planwerk.cli.exit_codes import ExitCode
 from planwerk.server.data_lock import holder_of
+from tests.cli.test_check_and_graph import readme_blueprint
 from tests.cli.world import Shell, end, eventually, one_line
 
 
@@ -150,6 +151,16 @@ def test_settings_change_the_largest_message(shell: Shell) -> None:
     end(process)
 
 
+def test_a_host_name_of_a_proxy_has_to_be_named(shell: Shell) -> None:
+    process = shell.serve(PLANWERK_HOSTS="chat.example.org")
+
+    def status(host: str) -> int:
+        return httpx2.get(f"{shell.server['url']}/api/server", headers={"Host": host}, trust_env=False).status_code
+
+    assert (status("chat.example.org"), status("evil.example.org")) == (200, 421)
+    end(process)
+
+
 MODULE = '''
 from planwerk import Agent, StartEvent, StopEvent, step
 from planwerk.blueprints import LLMWrappingAgent
@@ -172,6 +183,19 @@ def test_the_blueprints_of_a_module_come_first_and_alone_if_wanted(shell: Shell)
 
     assert both == ["MineFromFile", "LLMWrappingAgent"]
     assert alone == ["MineFromFile"]
+
+
+def test_the_blueprint_of_the_readme_is_served_and_works(shell: Shell) -> None:
+    Path("two_sides.py").write_text(readme_blueprint(), "utf-8")
+    process = shell.serve("two_sides.py")
+
+    first = shell.json("profiles", "list")["items"][0]
+    told = shell.json("run", first["id"], "Shall we move to the country?")
+
+    assert (first["id"], first["name"]) == ("two-sides", "Two Sides")
+    assert told["status"] == "completed"
+    assert told["text"]
+    end(process)
 
 
 def test_a_changed_file_starts_the_server_anew_with_the_same_key(shell: Shell) -> None:

@@ -252,6 +252,14 @@ def test_a_project_without_our_table_sets_nothing(place: Place) -> None:
     assert place.load().source_of("port") == "default"
 
 
+@pytest.mark.parametrize("given", ["a.example, b.example", ["a.example", "b.example"]])
+def test_names_are_a_list_or_text_with_commas(place: Place, given: object) -> None:
+    loaded = place.load({"hosts": given})
+
+    assert loaded.settings.hosts == ("a.example", "b.example")
+    assert loaded.explain("hosts").value == "a.example, b.example"
+
+
 def test_facts_of_a_model_are_named_in_quotation_marks(place: Place) -> None:
     (place.data / "config.toml").write_text('[facts."openai:gpt-9.1"]\ncontext_window = 5\n', "utf-8")
 

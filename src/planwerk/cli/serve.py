@@ -69,6 +69,7 @@ def serve_once(module: str | None, only: bool, options: dict[str, Any], *, as_js
 
 def _prepare(application: Any, settings: Settings) -> None:
     application.state.message_bytes = settings.limits.message_bytes
+    application.state.hosts = frozenset(settings.hosts)
 
 
 def _announce(told: Announcement, *, as_json: bool) -> None:

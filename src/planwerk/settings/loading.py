@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr, ValidationError
@@ -172,6 +172,8 @@ def shown(key: Key, value: Any) -> str:
         return "(not set)"
     if info_of(key).is_secret or isinstance(value, SecretStr):
         return HIDDEN
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, cast("Sequence[object]", value))) or "(not set)"
     return without_credentials(str(value))
 
 

@@ -7,10 +7,18 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, StringConstraints
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 Url = Annotated[str, StringConstraints(pattern=r"^https?://[^/\s]+(/\S*)?$")]
+
+
+def _split(given: object) -> object:
+    return [part.strip() for part in given.split(",") if part.strip()] if isinstance(given, str) else given
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+"""Names in a list, or separated by commas where only text can be written."""
 
 
 class Section(BaseModel):
@@ -81,6 +89,11 @@ class Settings(BaseSettings):
         description="Address to listen on. Beyond this machine somebody needs a password.",
     )
     port: int = Field(default=8321, ge=0, le=65_535, description="Port to listen on; 0 takes a free one.")
+    hosts: Names = Field(
+        default=(),
+        description="Host names under which a proxy on this machine passes requests on, separated by commas; others "
+        "are refused, so that no page elsewhere can point its own name at this server.",
+    )
     storage: str | None = Field(
         default=None,
         description="Where everything is kept: `sqlite:///FILE`, or `memory`. The default is `planwerk.db` in the data "
