@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup serve dev test soak bench types fix lock third-party
+.PHONY: help setup serve dev test soak bench types reference fix lock third-party
 
 ARGS ?=
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -32,6 +32,9 @@ ifeq ($(strip $(ARGS)),)
 	$(BIN)/ruff check .
 	$(BIN)/python tools/write_types.py --check
 	$(BIN)/python tools/write_third_party.py --check
+	$(BIN)/python tools/write_errors.py --check
+	$(BIN)/python tools/write_settings.py --check
+	$(BIN)/python tools/write_cli.py --check
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/pyright
 	$(NPM) run lint
@@ -47,6 +50,11 @@ bench: $(SYNCED) ## Run a benchmark beside its peers: ARGS="chain --json"; witho
 
 types: $(SYNCED) $(INSTALLED) ## Write ui/src/api from the server's OpenAPI document and the events' schema
 	$(BIN)/python tools/write_types.py
+
+reference: $(SYNCED) ## Write the pages of docs/ that are read from the code: errors, settings, commands
+	$(BIN)/python tools/write_errors.py
+	$(BIN)/python tools/write_settings.py
+	$(BIN)/python tools/write_cli.py
 
 fix: $(SYNCED) $(INSTALLED) ## Repair what tools can repair: format and lint of Python and the UI
 	$(BIN)/ruff format .

@@ -216,10 +216,11 @@ class Projector:
         """The cursor as it is stored."""
         self._read = 0
         """How far the journals have been read; what lies between has no facts."""
+        self._begun = False
+        self._one_at_a_time = asyncio.Lock()
 
     async def run(self) -> None:
         """Project until cancelled; an error is logged and tried again, nothing is skipped."""
-        await self._begin()
         wait = FIRST_WAIT_SECONDS
         while True:
             try:
@@ -233,15 +234,25 @@ class Projector:
                 log.exception("facts of runs could not be recorded; trying again in %g s", wait)
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, LONGEST_WAIT_SECONDS)
-                await self._begin()
 
     async def _begin(self) -> None:
         """Start from the stored cursor; what runs had been remembered is read anew."""
         self._memories.clear()
         self._stored = self._read = await self._workspaces.storage.cursor(CURSOR)
+        self._begun = True
 
     async def catch_up(self) -> None:
-        """Record what has been appended since the cursor."""
+        """Record what has been appended since the cursor; whoever calls it meanwhile waits its turn."""
+        async with self._one_at_a_time:
+            if not self._begun:
+                await self._begin()
+            try:
+                await self._read_on()
+            except BaseException:
+                self._begun = False
+                raise
+
+    async def _read_on(self) -> None:
         while True:
             items = await self._journal.feed(self._read, BATCH)
             for item in items:

@@ -1,0 +1,140 @@
+"""`kill -9` at any moment: what was accepted ends exactly once, and nothing is recorded twice (E7, ENG-13)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from planwerk.access.actors import UserActor
+from planwerk.app import DEFAULT_TENANT
+from planwerk.workflow import entries as journal
+from planwerk.workflow.events import StopEvent
+from planwerk.workflow.ids import MessageId, RunId, ThreadId, new_id
+from planwerk.workspace.rules.commands import CreateThread
+from tests.runtime.killed import FOLDER, KilledStart, KilledStop, installation
+
+PROGRAMS = 6
+CHATS = 3
+ANNA = UserActor(id=new_id(), name="Anna")
+
+
+async def accept(folder: Path) -> tuple[list[RunId], list[ThreadId]]:
+    """Have runs accepted by a process that works none of them off."""
+    planwerk = installation(folder)
+    await planwerk.start(work=False)
+    runs = [await planwerk.host.start("killed", KilledStart(number=n), actor=ANNA) for n in range(PROGRAMS)]
+    workspace = await planwerk.workspaces.private_of(DEFAULT_TENANT, ANNA)
+    space = planwerk.workspaces.of(DEFAULT_TENANT, workspace, ANNA)
+    threads = [ThreadId(new_id()) for _ in range(CHATS)]
+    for thread in threads:
+        await space.send(CreateThread(thread_id=thread, profile="assistant"))
+        for question in ("Explain one", "Explain two"):
+            posted = await planwerk.host.post_message(
+                tenant=DEFAULT_TENANT,
+                workspace=workspace,
+                thread=thread,
+                message_id=MessageId(new_id()),
+                content=question,
+                actor=ANNA,
+            )
+            runs.append(posted.run_id)
+    await planwerk.stop()
+    (folder / "accepted.txt").write_text("\n".join(runs))
+    return runs, threads
+
+
+async def life(folder: Path, seconds: float | None) -> bool:
+    """One process: killed this long after it is up, or left to end; whether it came to its end."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "tests.runtime.killed",
+        str(folder),
+        stdout=asyncio.subprocess.PIPE,
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, FOLDER: str(folder)},
+    )
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"up\n"
+    if seconds is not None:
+        try:
+            async with asyncio.timeout(seconds):
+                await process.wait()
+        except TimeoutError:
+            process.send_signal(signal.SIGKILL)
+    rest = await process.stdout.read()
+    await process.wait()
+    return rest == b"done\n"
+
+
+def body_starts(folder: Path) -> Counter[str]:
+    """How often each execution's body was begun, by what the processes wrote beside their database."""
+    file = folder / "bodies.txt"
+    lines = file.read_text().splitlines() if file.exists() else []
+    return Counter(line.split()[0] for line in lines)
+
+
+async def check(folder: Path, runs: list[RunId], threads: list[ThreadId], lives: int) -> None:
+    """Every run ended once, every execution landed once, and the log tells it without gap or double."""
+    starts = body_starts(folder)
+    planwerk = installation(folder)
+    await planwerk.start(work=False)
+    for run in runs:
+        found = await planwerk.host.entries(run)
+        ends = [entry for entry in found if isinstance(entry, journal.RunEnded)]
+        assert [end.status for end in ends] == ["completed"], (run, ends)
+        assert found[-1] is ends[0]
+        landed = [e.execution for e in found if isinstance(e, journal.ExecutionFinished | journal.ExecutionFailed)]
+        assert max(Counter(landed).values()) == 1
+        due = {entry.execution for entry in found if isinstance(entry, journal.ExecutionDue)}
+        assert due == set(landed)
+        works = [e.execution for e in found if isinstance(e, journal.ExecutionDue) and e.step == "work"]
+        assert all(1 <= starts[execution] <= lives for execution in works)
+        stops = [e.event for e in found if isinstance(e, journal.EventPublished) and isinstance(e.event, StopEvent)]
+        assert len(stops) == 1
+        if isinstance(stops[0], KilledStop):
+            assert stops[0].numbers == (0, 1, 2, 3)
+            assert stops[0].types == ("DRAFT", "3:00:00", "frozenset", "Decimal")
+    workspace = await planwerk.workspaces.private_of(DEFAULT_TENANT, ANNA)
+    space = planwerk.workspaces.of(DEFAULT_TENANT, workspace, ANNA)
+    log = await space.read()
+    assert [envelope.seq for envelope in log] == list(range(1, len(log) + 1))
+    for thread in threads:
+        view = await space.thread(thread)
+        assert [message.role for message in view.messages].count("assistant") == 2
+        assert [run.status for run in view.runs] == ["completed", "completed"]
+    await planwerk.stop()
+
+
+async def kills(folder: Path, times: int, seed: int) -> None:
+    chance = random.Random(seed)
+    killed = 0
+    while killed < times:
+        runs, threads = await accept(folder)
+        ended, lives = False, 0
+        while not ended and killed < times:
+            ended = await life(folder, chance.uniform(0.0, 0.12))
+            lives += 1
+            killed += not ended
+        if not ended:
+            assert await life(folder, None)
+            lives += 1
+        await check(folder, runs, threads, lives)
+
+
+async def test_runs_survive_kills_at_any_moment(tmp_path: Path) -> None:
+    times = 20 if os.environ.get("CI") else 6
+
+    await kills(tmp_path, times, seed=20261201)
+
+
+@pytest.mark.soak
+async def test_runs_survive_two_hundred_kills(tmp_path: Path) -> None:
+    await kills(tmp_path, 200, seed=1)
