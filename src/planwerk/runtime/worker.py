@@ -11,6 +11,7 @@ from contextlib import aclosing
 from typing import Final, cast
 
 from pydantic import ValidationError
+from structlog.contextvars import bind_contextvars
 
 from planwerk.runtime.driver import RunDriver, error_info
 from planwerk.runtime.errors import RunLost
@@ -196,6 +197,8 @@ class Worker:
         if not found:
             log.error("run %s is in the queue, but has no journal; it is taken out", run)
             return True
+        if isinstance(found[0], journal.RunOpened):
+            log_as(found[0])
         try:
             driver = await self._driver(lease, found)
             if driver is not None:
@@ -315,3 +318,9 @@ def is_dead(owner: str, mine: str) -> bool:
     except PermissionError:
         return False
     return False
+
+
+def log_as(opened: journal.RunOpened) -> None:
+    """Give every line logged while this run is driven the ids it belongs to (S6.2)."""
+    ids = {"tenant": opened.tenant, "run": opened.run, "thread": opened.thread}
+    bind_contextvars(**{name: value for name, value in ids.items() if value is not None})
