@@ -12,12 +12,12 @@ import httpx2
 import pytest
 
 from planwerk.access.actions import Role
-from planwerk.access.ids import DEFAULT_TENANT, TenantId
 from planwerk.app import Planwerk
 from planwerk.server.application import create_app
 from planwerk.server.authentication import IN_PROCESS
 from planwerk.testing import ScriptedModel, Stream
 from planwerk.workflow.ids import new_id
+from tests.server.world import answered, chat, ended, key_of
 
 
 class InProcess:
@@ -49,49 +49,6 @@ async def client(server: InProcess) -> AsyncGenerator[httpx2.AsyncClient]:
     key = (await server.planwerk.access.set_local_key(None)).text
     async with server.client(key) as opened:
         yield opened
-
-
-async def other_client(
-    server: InProcess, login: str, role: Role, tenant: TenantId = DEFAULT_TENANT
-) -> httpx2.AsyncClient:
-    """Somebody else, with a key of her own."""
-    access = server.planwerk.access
-    if tenant != DEFAULT_TENANT:
-        await access.ensure_tenant(tenant, tenant)
-    account = await access.create_account(login, role=role, name=login.title(), tenant=tenant)
-    owner = await access.local_principal()
-    maker = owner if tenant == DEFAULT_TENANT else None
-    if maker is None:
-        pytest.fail("keys of another tenant are made by its own owner")
-    made = await access.create_key(maker, "test", account=account.id)
-    return server.client(made.text)
-
-
-async def chat(client: httpx2.AsyncClient, *questions: str) -> dict[str, Any]:
-    """A thread with these questions answered."""
-    thread = new_id()
-    assert (await client.post("/api/threads", json={"id": thread, "profile": "assistant"})).status_code == 201
-    for question in questions:
-        await answered(client, thread, question)
-    return (await client.get(f"/api/threads/{thread}")).json()
-
-
-async def answered(client: httpx2.AsyncClient, thread: str, question: str) -> dict[str, Any]:
-    posted = await client.post(f"/api/threads/{thread}/messages", json={"message_id": new_id(), "content": question})
-    assert posted.status_code == 202, posted.text
-    return await ended(client, posted.json()["run_id"])
-
-
-async def ended(client: httpx2.AsyncClient, run: str) -> dict[str, Any]:
-    """The run's record once it has ended and its thread knows it."""
-    async with asyncio.timeout(20):
-        while True:
-            found = await client.get(f"/api/runs/{run}")
-            if found.status_code == 200 and found.json()["ended"] is not None:
-                thread = found.json()["thread"]
-                if thread is None or (await client.get(f"/api/threads/{thread}")).json()["active_run"] != run:
-                    return found.json()
-            await asyncio.sleep(0.005)
 
 
 async def test_a_chat_from_its_first_message_to_its_title(client: httpx2.AsyncClient) -> None:
@@ -196,6 +153,19 @@ async def test_a_run_is_started_by_rest_alone(client: httpx2.AsyncClient) -> Non
     assert record["status"] == "completed"
 
 
+async def test_a_run_that_is_asked_for_again_with_the_same_key_is_the_same_run(client: httpx2.AsyncClient) -> None:
+    async def start(key: str) -> str:
+        headers = {"Idempotency-Key": key}
+        started = await client.post("/api/profiles/assistant/runs", json={"message": "Explain"}, headers=headers)
+        assert started.status_code == 202, started.text
+        return started.json()["run_id"]
+
+    first, again, other = await start("order 66"), await start("order 66"), await start("order 67")
+
+    assert first == again != other
+    assert (await ended(client, first))["status"] == "completed"
+
+
 async def test_profiles_are_made_changed_and_versioned(client: httpx2.AsyncClient) -> None:
     made = await client.post(
         "/api/profiles",
@@ -290,7 +260,8 @@ async def test_what_is_private_does_not_exist_for_others(server: InProcess, clie
         f"/api/workspaces/{thread['workspace']}/stream",
     ]
 
-    async with await other_client(server, "ben", Role.MEMBER) as ben, server.client(None) as nobody:
+    key = await key_of(server.planwerk, "ben", Role.MEMBER)
+    async with server.client(key) as ben, server.client(None) as nobody:
         for path in paths:
             foreign, anonymous = await ben.get(path), await nobody.get(path)
             assert foreign.status_code == 404, path

@@ -15,6 +15,7 @@ from planwerk.runtime.ports import RunRecord
 from planwerk.runtime.profiles import Profile
 from planwerk.runtime.wire import wire_time
 from planwerk.server.authentication import SignedIn
+from planwerk.server.made_ids import made_id
 from planwerk.server.parts import (
     QUEUED,
     Installed,
@@ -69,9 +70,15 @@ class RunIdTaken(PlanwerkError):
 
 @router.post("/api/profiles/{profile}/runs", operation_id="start_run", status_code=202)
 async def start_run(
-    request: Request, response: Response, parts: Installed, principal: SignedIn, profile: str, given: RunGiven
+    request: Request,
+    response: Response,
+    parts: Installed,
+    principal: SignedIn,
+    profile: str,
+    given: RunGiven,
+    idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
 ) -> RunAccepted:
-    """Start a run: 202 once it is accepted; sending it again with the same id changes nothing."""
+    """Start a run: 202 once it is accepted; sending it again with the same id, or the same key, changes nothing."""
     found = await find_profile(parts, principal, profile, Action.PROFILE_USE)
     event = _start_event(found, given, principal, locale_of(request, principal))
     thread = workspace = None
@@ -79,6 +86,8 @@ async def start_run(
         in_thread = await find_thread(parts, principal, given.thread, Action.THREAD_WRITE)
         thread, workspace = in_thread.view.id, in_thread.workspace
     named = parse_id(given.run_id, RunId) if given.run_id is not None else None
+    if named is None and idempotency_key is not None:
+        named = RunId(made_id(principal, "idempotency-key", idempotency_key))
     if named is not None:
         await refuse_foreign_run(parts, named, principal, thread)
     run = await parts.host.start(
