@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from pathlib import Path
 
 import httpx2
 import pytest
 
+from planwerk.app import Planwerk
 from planwerk.testing import ScriptedModel, Stream
 from planwerk.workflow.ids import new_id
-from tests.server.live import LiveServer
+from tests.server.live import LiveServer, live_server
 from tests.server.openai.asking import URL, body, lines, messages_of, text_in
 
 BOTH = pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
@@ -31,6 +33,13 @@ def words(pause_seconds: float) -> ScriptedModel:
 @pytest.fixture
 def model() -> ScriptedModel:
     return words(0.02)
+
+
+@pytest.fixture(params=["in_memory", "sqlite"])
+async def server(request: pytest.FixtureRequest, model: ScriptedModel, tmp_path: Path) -> AsyncGenerator[LiveServer]:
+    storage = tmp_path / "data.db" if request.param == "sqlite" else None
+    async with live_server(Planwerk(model=model, storage=storage), keep_alive_seconds=0.05) as live:
+        yield live
 
 
 @BOTH

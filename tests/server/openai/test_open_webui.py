@@ -11,8 +11,12 @@ import pytest
 
 from planwerk.app import Planwerk
 from planwerk.models.demo.model import DemoModel
+from planwerk.runtime.host import Posted
+from planwerk.runtime.profiles import ProfileArtifact
 from planwerk.server.openai.tasks import as_json
 from planwerk.testing import ScriptedModel, Stream
+from planwerk.workflow.ids import new_id
+from planwerk.workflow.locale_string import LocaleString
 from tests.server.live import LiveServer, live_server
 from tests.server.openai.asking import URL, body, events_in, lines, messages_of, text_in, threads_of, user
 
@@ -103,6 +107,31 @@ async def test_two_answers_asked_for_at_once_are_two_answers_to_one_message(
         ("Q1", None),
         ("Second answer.", "Q1"),
     ]
+
+
+@pytest.mark.parametrize("other", ["assistant", "second"], ids=["the same model", "another model"])
+async def test_a_request_whose_message_was_just_posted_by_another_gets_an_answer_of_its_own(
+    model: ScriptedModel, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    second = ProfileArtifact(slug=other, name=LocaleString("Other"), blueprint="LLMWrappingAgent")
+    first = second.model_copy(update={"slug": "assistant"})
+    profiles = [first] if other == "assistant" else [first, second]
+
+    async with live_server(Planwerk(model=model, profiles=profiles)) as server, server.client() as plain:
+        host = server.planwerk.host
+        post_message = host.post_message
+
+        async def overtaken(**given: Any) -> Posted:
+            before: dict[str, Any] = {**given, "profile": other, "run_id": new_id()}
+            await post_message(**before)
+            return await post_message(**given)
+
+        monkeypatch.setattr(host, "post_message", overtaken)
+        said = await post(plain, user("Q1"), headers=sent("q1", "a1"))
+        tree = await tree_of(server)
+
+    assert said == "Second answer."
+    assert sorted(tree, key=str) == [("First answer 🐢.", "Q1"), ("Q1", None), ("Second answer.", "Q1")]
 
 
 async def test_with_the_chat_id_alone_messages_follow_each_other(plain: httpx2.AsyncClient, server: LiveServer) -> None:

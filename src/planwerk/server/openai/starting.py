@@ -110,13 +110,16 @@ class _Asking:
         if view is not None and _holds(view, self._named.question):
             return await self._ask_again(workspace, run)
         try:
-            return await self._post(workspace, view, content, run)
+            posted = await self._post(workspace, view, content, run)
         except InvalidState:
-            # Two models were asked at once, and the other request posted the message first.
             _, now = await self._thread_of_account()
             if now is None or not _holds(now, self._named.question):
                 raise
-            return await self._ask_again(workspace, run)
+        else:
+            if posted == run or self._named.answer is None:
+                return posted
+        # Two models were asked at once, and the other request posted the message first.
+        return await self._ask_again(workspace, run)
 
     async def _thread_of_account(self) -> tuple[WorkspaceId, ThreadView | None]:
         """The thread's workspace, and the thread as it is; made in the private workspace where there is none."""
