@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from typing import Final
 
 from planwerk.models.played import Piece, PlayedRequest, Thought, Words
@@ -58,11 +59,18 @@ class LiveAnswer:
 
 
 class LiveModel(ScriptedModel):
-    """Hands each question to the test, which answers it piece by piece; small tasks are answered by themselves."""
+    """Hands each question to the test, which answers it piece by piece; small tasks are answered by themselves.
 
-    def __init__(self, tasks: Mapping[str, TaskItem] | None = None) -> None:
+    Args:
+        tasks: Answers to small tasks, by purpose; the demo model's rules answer the others.
+        held: Tasks that wait until the test lets them go on, see `next_task`.
+    """
+
+    def __init__(self, tasks: Mapping[str, TaskItem] | None = None, *, held: Iterable[str] = ()) -> None:
         super().__init__(tasks=tasks)
+        self._held = frozenset(held)
         self._waiting: asyncio.Queue[LiveAnswer] = asyncio.Queue()
+        self._tasks_asked: defaultdict[str, asyncio.Queue[asyncio.Event]] = defaultdict(asyncio.Queue)
         self.asked_times = 0
         """How often an answer was asked for, tasks not counted."""
 
@@ -77,13 +85,21 @@ class LiveModel(ScriptedModel):
         answer.ends()
         return answer
 
+    async def next_task(self, purpose: str) -> asyncio.Event:
+        """Wait until this held task is asked; it goes on once what is returned is set."""
+        return await asyncio.wait_for(self._tasks_asked[purpose].get(), PATIENCE_SECONDS)
+
     async def play(self, request: PlayedRequest) -> AsyncGenerator[Piece, None]:
-        if request.purpose is not None:
-            async for piece in super().play(request):
+        if request.purpose is None:
+            self.asked_times += 1
+            answer = LiveAnswer(request)
+            self._waiting.put_nowait(answer)
+            async for piece in answer.pieces():
                 yield piece
             return
-        self.asked_times += 1
-        answer = LiveAnswer(request)
-        self._waiting.put_nowait(answer)
-        async for piece in answer.pieces():
+        if request.purpose in self._held:
+            go_on = asyncio.Event()
+            self._tasks_asked[request.purpose].put_nowait(go_on)
+            await go_on.wait()
+        async for piece in super().play(request):
             yield piece

@@ -19,6 +19,8 @@ export function useFollowing(): Following {
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const following = useRef(true);
+  /** Where the page was when it was last looked at: only who moves up from there leaves the end. */
+  const lastTop = useRef(0);
   const [away, setAway] = useState(false);
 
   const jump = useCallback(() => {
@@ -34,8 +36,11 @@ export function useFollowing(): Following {
     const area = scroller.current;
     if (area === null) return;
     const near = area.scrollHeight - area.scrollTop - area.clientHeight < NEAR_PX;
-    following.current = near;
-    setAway(!near);
+    const movedUp = area.scrollTop < lastTop.current - 1;
+    lastTop.current = area.scrollTop;
+    // Text that came between a jump and its scroll event is no wish of the reader's.
+    if (near || movedUp) following.current = near;
+    setAway(!following.current);
   }, []);
 
   const keepPlace = useCallback((change: () => Promise<void>) => {

@@ -1,0 +1,231 @@
+"""The screens as they are photographed: the same installation, hour and words each time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from playwright.async_api import Route, expect
+
+from planwerk.app import DEFAULT_TENANT
+from planwerk.workflow.ids import ThreadId, new_id
+from planwerk.workspace.rules.commands import CreateThread
+from tests.e2e.live_model import LiveAnswer, LiveModel
+from tests.e2e.person import Person
+from tests.e2e.served import Served
+
+MORNING: Final = datetime(2026, 3, 10, 8, 12, tzinfo=UTC)
+HELD: Final = ("gate", "title", "follow_ups")
+
+
+class HandClock:
+    """The installation's clock, moved by hand; the browser's stands beside it."""
+
+    def __init__(self, start: datetime = MORNING) -> None:
+        self.now = start
+
+    def __call__(self) -> int:
+        return int((self.now - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(microseconds=1))
+
+    def passes(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What is asked and answered in one language."""
+
+    question: str
+    title: str
+    answer: str
+    follow_ups: str
+    earlier: tuple[str, ...]
+    second: str
+    begun: str
+    broken: str
+    composer: str = "Message"
+
+
+EN: Final = Words(
+    question="How do swifts sleep while they fly?",
+    title="How swifts sleep in flight",
+    answer=(
+        "Swifts stay in the air for up to **ten months** without landing, so they have to rest on the wing. "
+        "Three things make that possible:\n\n"
+        "1. **They climb at dusk and dawn.** A swift rises to 2,500 m, then glides down slowly for an hour or more.\n"
+        "2. **Half of the brain rests at a time.** One half stays awake to steer, and they change over.\n"
+        "3. **Naps are short.** In frigatebirds, where it was measured, they last about ten seconds each.\n\n"
+        "| Bird | Longest time in the air | Sleep in a day of flight |\n|---|---|---|\n"
+        "| Common swift | 10 months | not measured yet |\n| Great frigatebird | 2 months | 42 minutes |\n\n"
+        "> Direct measurements of swifts asleep in flight are still missing; the rise at dusk is well documented."
+    ),
+    follow_ups="How do they find their way at night?\nWhere do swifts spend the winter?\nDo other birds sleep like this?",
+    earlier=("Plan for the spring clean-up", "Words for the invitation", "Which train to Chur", "Bread without yeast"),
+    second="And where do they spend the winter?",
+    begun="Common swifts leave Europe in August and spend the winter **south of the Sahara**, mostly over the Congo",
+    broken="Common swifts leave Europe in August and spend the winter south of the Sahara, mostly",
+)
+DE: Final = Words(
+    question="Wie schlafen Mauersegler im Flug?",
+    title="Wie Mauersegler im Flug schlafen",
+    answer=(
+        "Mauersegler bleiben bis zu **zehn Monate** ohne Landung in der Luft, also müssen sie im Flug ruhen. "
+        "Drei Dinge machen das möglich:\n\n"
+        "1. **Sie steigen in der Dämmerung auf.** Ein Segler steigt auf 2500 m und gleitet dann lange hinab.\n"
+        "2. **Eine Hirnhälfte ruht.** Die andere bleibt wach und steuert, dann wechseln sie sich ab.\n"
+        "3. **Der Schlaf ist kurz.** Bei Fregattvögeln dauert er jeweils etwa zehn Sekunden.\n\n"
+        "| Vogel | Längste Zeit in der Luft | Schlaf je Flugtag |\n|---|---|---|\n"
+        "| Mauersegler | 10 Monate | nicht gemessen |\n| Bindenfregattvogel | 2 Monate | 42 Minuten |\n\n"
+        "> Direkte Messungen an schlafenden Mauerseglern fehlen noch."
+    ),
+    follow_ups="Wie finden sie nachts ihren Weg?\nWo verbringen Mauersegler den Winter?\nSchlafen andere Vögel auch so?",
+    earlier=("Plan für den Frühjahrsputz", "Worte für die Einladung", "Welcher Zug nach Chur", "Brot ohne Hefe"),
+    second="Und wo verbringen sie den Winter?",
+    begun="Mauersegler verlassen Europa im August und überwintern **südlich der Sahara**, meist über dem Kongo",
+    broken="Mauersegler verlassen Europa im August und überwintern südlich der Sahara, meist",
+    composer="Nachricht",
+)
+WORDS: Final = {"en": EN, "de": DE}
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Everything a scene plays with."""
+
+    person: Person
+    served: Served
+    model: LiveModel
+    clock: HandClock
+    words: Words
+
+    async def shows(self, text: str) -> None:
+        """Wait until the newest answer has this text."""
+        await expect(self.person.page.get_by_role("article").last).to_contain_text(text)
+
+    async def passes(self, seconds: float) -> None:
+        """Let time pass for the server and in the page."""
+        self.clock.passes(seconds)
+        await self.person.page.clock.set_fixed_time(self.clock.now)
+
+    async def ask(self, question: str) -> LiveAnswer:
+        """Send a question, let the agent read it, and be asked for the answer."""
+        box = self.person.page.get_by_role("textbox", name=re.compile(f"^{self.words.composer}"))
+        await box.fill(question)
+        await self.person.page.get_by_role("button", name=re.compile("^(Send|Senden)$")).click()
+        gate = await self.model.next_task("gate")
+        await self.passes(0.61)
+        gate.set()
+        return await self.model.next_answer()
+
+    async def end(self, answer: LiveAnswer, seconds: float) -> None:
+        """End an answer after so long a time, with its follow-up questions."""
+        await self.passes(seconds)
+        answer.ends()
+        follow_ups = await self.model.next_task("follow_ups")
+        await self.passes(0.74)
+        follow_ups.set()
+
+    async def first_turn(self) -> None:
+        """A whole question and answer, with its title."""
+        answer = await self.ask(self.words.question)
+        title = await self.model.next_task("title")
+        await self.passes(0.52)
+        title.set()
+        await expect(self.person.heading(self.words.title)).to_be_visible()
+        answer.says(self.words.answer)
+        await self.shows("42")
+        await self.end(answer, 3.18)
+        await expect(self.person.page.locator(".further button")).to_have_count(3)
+        await self.passes(48)
+
+
+async def give_history(served: Served, clock: HandClock, words: Words) -> None:
+    """Conversations of the days before."""
+    principal = await served.planwerk.access.local_principal()
+    actor = principal.actor()
+    workspace = await served.planwerk.workspaces.private_of(DEFAULT_TENANT, actor)
+    space = served.planwerk.workspaces.of(DEFAULT_TENANT, workspace, actor)
+    now = clock.now
+    for title, days in zip(words.earlier, (6.2, 4.1, 0.9, 0.02), strict=True):
+        clock.now = now - timedelta(days=days)
+        await space.send(CreateThread(thread_id=ThreadId(new_id()), title=title, profile="assistant"))
+    clock.now = now
+
+
+async def sign_in_page(stage: Stage) -> None:
+    await stage.person.page.context.clear_cookies()
+    await stage.person.page.goto(stage.served.url)
+    await expect(stage.person.heading(re.compile("Sign in|Anmelden"))).to_be_visible()
+    await expect(stage.person.page.get_by_role("radio")).to_have_count(4)
+
+
+async def home(stage: Stage) -> None:
+    await expect(stage.person.page.get_by_text(stage.words.earlier[0])).to_have_count(1)
+    await expect(stage.person.page.get_by_role("button", name=re.compile("Assistant|Assistent"))).to_be_visible()
+
+
+async def thread_done(stage: Stage) -> None:
+    await stage.first_turn()
+
+
+async def thread_working(stage: Stage) -> None:
+    await stage.first_turn()
+    answer = await stage.ask(stage.words.second)
+    await stage.passes(4.2)
+    answer.says(stage.words.begun)
+    await stage.shows(stage.words.begun.replace("**", ""))
+    await expect(stage.person.page.get_by_role("article").last.get_by_role("button").first).to_contain_text("4 s")
+
+
+async def thread_with_error(stage: Stage) -> None:
+    await stage.first_turn()
+    answer = await stage.ask(stage.words.second)
+    await stage.passes(2.4)
+    answer.says(stage.words.broken)
+    await stage.shows(stage.words.broken)
+    answer.breaks_off(ConnectionError("cut"))
+    await expect(stage.person.page.get_by_role("article").last.get_by_role("alert")).to_be_visible()
+
+
+async def run_view(stage: Stage) -> None:
+    await stage.first_turn()
+    link = stage.person.page.get_by_role("link", name=re.compile("Open run|Lauf öffnen"))
+    address = await link.get_attribute("href")
+    await stage.person.page.route(re.compile(r"/timeline\?"), with_held_clock)
+    await stage.person.page.route(re.compile(r"/stream\?.*runs="), without_runs)
+    await stage.person.page.goto(f"{stage.served.url}{address}")
+    await expect(stage.person.page.get_by_role("row")).to_have_count(9)
+    await stage.person.page.get_by_role("row", name=re.compile(r"^Conversation\.gate ")).click()
+    await stage.person.page.evaluate("document.activeElement.blur()")
+
+
+async def with_held_clock(route: Route) -> None:
+    """A model's time is taken by the machine's clock, which no test holds: here it is what the held clock says."""
+    response = await route.fetch()
+    page = await response.json()
+    due: dict[str, datetime] = {}
+    for entry in page["items"]:
+        time = datetime.fromisoformat(entry["time"])
+        if entry["type"] == "execution_due":
+            due[entry["data"]["execution"]] = time
+        if entry["type"] == "model_called":
+            entry["data"]["duration_seconds"] = (time - due[entry["data"]["execution"]]).total_seconds()
+    await route.fulfill(response=response, json=page)
+
+
+async def without_runs(route: Route) -> None:
+    """The run's entries come by `with_held_clock` alone."""
+    await route.continue_(url=re.sub(r"[?&]runs=[^&]*", "", route.request.url))
+
+
+SCENES: Final[dict[str, Callable[[Stage], Awaitable[None]]]] = {
+    "sign-in": sign_in_page,
+    "home": home,
+    "thread-done": thread_done,
+    "thread-working": thread_working,
+    "thread-error": thread_with_error,
+    "run": run_view,
+}
