@@ -382,20 +382,43 @@ def _opened() -> RunOpened:
     return RunOpened(RunId("r"), 0, "Endless", "", {}, {}, "default")
 
 
-async def test_a_step_that_was_in_flight_at_each_crash_ends_the_run(
-    runtime: LocalRuntime, store: InMemoryJournal
-) -> None:
+async def crashed(runtime: LocalRuntime, driver: RunDriver) -> tuple[LocalRuntime, RunDriver]:
+    """The next owner after the process of this driver died: what it had written is all there is."""
+    left = InMemoryJournal()
+    await left.append(driver.run, await runtime.journal.read(driver.run), expected_version=0, fence=0)
+    await driver.release()
+    other = LocalRuntime(left)
+    return other, await resumed(other, driver)
+
+
+async def test_a_step_that_was_in_flight_at_each_crash_ends_the_run(runtime: LocalRuntime) -> None:
     with virtual_time():
         driver = await runtime.start(Endless, DriverStart())
         for _ in range(3):
-            await driver.release()
-            driver = await resumed(runtime, driver)
+            assert not driver.is_over
+            runtime, driver = await crashed(runtime, driver)
         ended = await driver.wait_ended()
 
     assert ended.status == "failed"
     assert ended.error is not None
     assert ended.error.code == "poison_step"
     assert "wait" in ended.error.message
+
+
+async def test_a_run_that_is_handed_over_often_is_not_taken_for_a_poison_step(
+    runtime: LocalRuntime, store: InMemoryJournal
+) -> None:
+    with virtual_time():
+        driver = await runtime.start(Endless, DriverStart())
+        for _ in range(5):
+            await driver.release()
+            driver = await resumed(runtime, driver)
+        await driver.stop("Anna")
+        ended = await driver.wait_ended()
+
+    assert ended.status == "stopped"
+    found = await entries_of(store, driver)
+    assert [entry.attempt for entry in found if isinstance(entry, journal.ExecutionStarted)] == [2, 3, 4, 5, 6]
 
 
 async def test_an_owner_that_finds_a_stop_without_an_end_ends_the_run_and_runs_nothing(

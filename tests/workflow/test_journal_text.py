@@ -67,6 +67,7 @@ entries: st.SearchStrategy[journal.Entry] = st.one_of(
     st.builds(journal.ExecutionFailed, ids, numbers, errors, st.integers(1, 9)),
     st.builds(journal.PreconditionAnswered, texts, numbers, bindings, st.booleans(), numbers),
     st.builds(journal.OwnershipTaken, numbers, numbers, texts),
+    st.builds(journal.OwnershipReleased, numbers, numbers),
     st.builds(journal.StopReached, numbers, numbers),
     st.builds(
         journal.ModelCalled, ids, numbers, texts, st.dictionaries(texts, numbers), st.none() | texts, numbers, texts

@@ -12,19 +12,37 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any, Final, Literal, Protocol, cast
+from collections.abc import Callable
+from typing import Final, Protocol, cast
 
-from planwerk.runtime.errors import RunLost, StaleFence, StaleVersion
+from planwerk.runtime.appending import Appends
+from planwerk.runtime.attempts import MAX_CRASHES, Attempt, attempts_of
+from planwerk.runtime.calling import call_step, checked
+from planwerk.runtime.closing import (
+    DeadlineExceeded,
+    PoisonStep,
+    RunEndStatus,
+    cancel_all,
+    cancelled,
+    closing_entries,
+    error_info,
+    exception_event,
+    find_unwritable,
+    outcome_of,
+    stopped_by,
+)
+from planwerk.runtime.errors import RunLost
 from planwerk.runtime.execution import ExecutionContext
+from planwerk.runtime.log_context import STEP
 from planwerk.runtime.ports import Journal
 from planwerk.runtime.program import Program, ReadyStep, ask
 from planwerk.runtime.tally import Tally
 from planwerk.workflow import entries as journal
 from planwerk.workflow.blueprint import AgentConfig
 from planwerk.workflow.errors import PlanwerkError, ScheduleError, WorkflowError
-from planwerk.workflow.events import ControlEvent, DisplayEvent, Event, ExceptionEvent, StepWarningEvent, StopEvent
+from planwerk.workflow.events import ControlEvent, DisplayEvent, Event, StepWarningEvent, StopEvent
 from planwerk.workflow.ids import EventId, ExecutionId, RunId, new_id
 from planwerk.workflow.schedule import Decision, RunSchedule, entry_of
 from planwerk.workflow.seen import Execution
@@ -35,32 +53,10 @@ GRACE_SECONDS: Final = 5.0
 """How long steps that only display may go on after a stop (E4.2)."""
 DEADLINE_SECONDS: Final = 3600.0
 """Activity a run may take in all (E4.6)."""
-CANCEL_SECONDS: Final = 1.0
-"""How long a cancelled step may take to end before it is abandoned (E4.6)."""
-MAX_ATTEMPTS: Final = 3
-"""Crashes of one execution after which the run ends with an error (E7.2)."""
-
-RunEndStatus = Literal["completed", "failed", "stopped"]
 
 
-class DeadlineExceeded(WorkflowError):
-    """The run worked longer than it may (E4.6)."""
-
-    code = "run_deadline_exceeded"
-    http_status = 504
-
-
-class StepTimedOut(WorkflowError):
-    """A step took longer than its `timeout_seconds` (E4.4)."""
-
-    code = "step_timed_out"
-    http_status = 504
-
-
-class PoisonStep(WorkflowError):
-    """A step was in flight each time the process died (E7.2)."""
-
-    code = "poison_step"
+Due = tuple[list[tuple[Execution, int]], list[Execution]]
+"""Executions to start with their attempts, and preconditions to ask."""
 
 
 class Ephemeral(Protocol):
@@ -102,8 +98,6 @@ class RunDriver:
         self.schedule = RunSchedule(program.composition)
         self.opened: journal.RunOpened | None = None
         self.start: Event | None = None
-        self.version = 0
-        """Entries in the journal."""
         self.tally = Tally()
         self._store = store
         self._fence = fence
@@ -113,21 +107,27 @@ class RunDriver:
         self._clock = clock
         self._make_id = make_id
         self._grace_seconds = grace_seconds
-        self._pending: list[journal.Entry] = []
+        self._appends = Appends(store, fence, self)
         self._starting: list[tuple[Execution, int]] = []
         self._asking: list[Execution] = []
         self._responses = 0
-        self._flushing = False
-        self._flush_task: asyncio.Task[None] | None = None
         self._tasks: dict[ExecutionId, asyncio.Task[None]] = {}
         self._ask_tasks: set[asyncio.Task[None]] = set()
         self._closing = False
+        """Nothing more is started."""
+        self._stopped = False
+        """The stop is recorded."""
+        self._releasing = False
+        self._let_go = False
+        """The run is no longer ours: nothing more is written."""
         self._status: RunEndStatus = "completed"
         self._error: journal.ErrorInfo | None = None
         self._end_task: asyncio.Task[None] | None = None
         self._ended: asyncio.Future[journal.RunEnded] = asyncio.get_running_loop().create_future()
         self._deadline_seconds = deadline_seconds
         self._deadline: asyncio.TimerHandle | None = None
+        self._context = contextvars.copy_context()
+        """What each step's task begins with, so that no step sees context variables of another."""
 
     # Beginning --------------------------------------------------------------------------------------------------------
 
@@ -139,7 +139,7 @@ class RunDriver:
         self._record(journal.EventPublished(start, EventId(self._make_id()), self._clock()))
         self._arm_deadline()
         self._decide()
-        await self._flush()
+        await self._appends.flush()
 
     async def resume(self, found: list[journal.Entry]) -> None:
         """Take the run over: fold its journal and go on (E7.2, E7.5).
@@ -155,18 +155,28 @@ class RunDriver:
         if self.schedule.ended:
             last = found[-1]
             assert isinstance(last, journal.RunEnded)
+            self._closing = True
             self._ended.set_result(last)
             return
         now = self._clock()
-        self._record(journal.OwnershipTaken(self._fence, now, self._worker))
+        taken = journal.OwnershipTaken(self._fence, now, self._worker)
+        self.tally.count(taken)
+        self._record(taken)
         if self.schedule.stop is not None:
+            self._stopped = True
+            self._status, self._error = outcome_of(self.schedule.stop)
             self._begin_closing()
         else:
             self._arm_deadline()
             for execution in list(self.schedule.in_flight.values()):
-                self._start_again(execution, attempts.get(execution.id, 1) + 1, now)
+                self._start_again(execution, attempts[execution.id], now)
             self._follow(self.schedule.decide_all(self._make_id))
-        await self._flush()
+        await self._appends.flush()
+
+    @property
+    def version(self) -> int:
+        """Entries in the journal."""
+        return self._appends.version
 
     def next_response(self) -> int:
         """Number of the next streamed answer of this run, from 1."""
@@ -179,33 +189,24 @@ class RunDriver:
         assert self.opened is not None
         return self.opened.run
 
-    def _fold(self, found: list[journal.Entry]) -> dict[ExecutionId, int]:
-        attempts: dict[ExecutionId, int] = {}
+    @property
+    def is_over(self) -> bool:
+        """The run has ended, or is no longer driven here: what its steps still show is dropped."""
+        return self.schedule.ended or self._let_go
+
+    def _fold(self, found: list[journal.Entry]) -> dict[ExecutionId, Attempt]:
         for entry in found:
             self.schedule.apply(entry)
             self.tally.count(entry)
-            match entry:
-                case journal.ExecutionStarted(execution, attempt) | journal.AttemptFailed(execution, attempt):
-                    attempts[execution] = max(attempt, attempts.get(execution, 1))
-                case journal.EventPublished(event) if isinstance(event, StopEvent):
-                    self._status, self._error = _outcome(event)
-                case _:
-                    pass
-        self.version = len(found)
-        return attempts
+        self._appends.version = len(found)
+        return attempts_of(found)
 
-    def _start_again(self, execution: Execution, attempt: int, now: int) -> None:
-        if attempt > MAX_ATTEMPTS:
-            self._fail_run(
-                PoisonStep(
-                    f"step {execution.step.name} was in flight at {attempt - 1} crashes of a worker (E7.2).",
-                    what_to_do="Look at what the step does to its process; then fork the run.",
-                ),
-                execution,
-            )
+    def _start_again(self, execution: Execution, last: Attempt, now: int) -> None:
+        if last.crashes >= MAX_CRASHES:
+            self._fail_run(PoisonStep(execution.step.name, last.crashes))
             return
-        self._record(journal.ExecutionStarted(execution.id, attempt, now))
-        self._starting.append((execution, attempt))
+        self._record(journal.ExecutionStarted(execution.id, last.number + 1, now))
+        self._starting.append((execution, last.number + 1))
 
     def _arm_deadline(self) -> None:
         loop = asyncio.get_running_loop()
@@ -214,13 +215,8 @@ class RunDriver:
 
     def _deadline_passed(self) -> None:
         if not self._closing:
-            self._fail_run(
-                DeadlineExceeded(
-                    f"the run worked longer than {self._deadline_seconds:g} s (E4.6).",
-                    what_to_do="Raise the profile's limit if the work is meant to take that long.",
-                )
-            )
-            self._flush_soon()
+            self._fail_run(DeadlineExceeded(self._deadline_seconds))
+            self._appends.flush_soon()
 
     # Ends -------------------------------------------------------------------------------------------------------------
 
@@ -239,16 +235,21 @@ class RunDriver:
             await self.wait_ended()
 
     async def request_stop(self, who: str) -> None:
-        """The same, without waiting for what still works to end: returns when the stop is durable."""
+        """The same, without waiting for what still works to end: returns when the stop is durable.
+
+        Raises:
+            RunLost: The run has passed to another worker before.
+        """
         if not self._closing:
             self._publish_stop(stopped_by(who), "stopped")
-            await self._flush()
+        await self._appends.written()
 
     async def answer(self, request: int, event: Event) -> None:
         """Answer the open request at this position (E8.1); returns when the answer is durable.
 
         Raises:
             ScheduleError: There is no such open request: it was answered, or the run has stopped.
+            RunLost: The run has passed to another worker; the answer is not durable.
         """
         if self._closing or request not in self.schedule.requests:
             raise ScheduleError(
@@ -257,77 +258,81 @@ class RunDriver:
             )
         self._record(journal.EventPublished(event, EventId(self._make_id()), self._clock(), answers=request))
         self._decide()
-        await self._flush()
+        await self._appends.written()
 
     async def release(self) -> None:
-        """Let the run go without ending it: its journal is whole, and another owner goes on from it (E7.5)."""
-        self._closing = True
-        if self._deadline is not None:
-            self._deadline.cancel()
-        await _cancel([*self._tasks.values(), *self._ask_tasks])
-        if not self._ended.done():
-            self._ended.set_exception(RunLost(str(self.run), "it was handed over"))
-            self._ended.exception()
+        """Let the run go without ending it: its journal is whole, and another owner goes on from it (E7.5).
+
+        What steps have returned is written before; what still works is cancelled and will be executed again. A run
+        that has reached its stop is ended.
+        """
+        if self._releasing or self._ended.done():
+            with contextlib.suppress(RunLost):
+                await self.wait_ended()
+            return
+        self._releasing = self._closing = True
+        self._disarm()
+        if self._end_task is not None:
+            self._end_task.cancel()
+            self._end_task = None
+        await cancel_all([*self._tasks.values(), *self._ask_tasks])
+        if self.opened is not None and not self.schedule.ended and not self._let_go:
+            if self.schedule.stop is None:
+                self._record(journal.OwnershipReleased(self._fence, self._clock()))
+            await self._written_before_release()
+        self.lose(RunLost(str(self.opened.run if self.opened else ""), "it was handed over"))
+
+    async def _written_before_release(self) -> None:
+        """Write all there is; a store that is gone must not keep us: then the journal ends where it was."""
+        with contextlib.suppress(RunLost):
+            await self._appends.written()
+            if self.schedule.stop is not None:
+                self._end_if_drained()
+                await self._appends.written()
 
     # Executions -------------------------------------------------------------------------------------------------------
 
     async def _execute(self, execution: Execution, attempt: int) -> None:
         ready = self.program.steps[execution.step.name]
+        STEP.set(ready.name)
         try:
             if ready.is_plain and not ready.is_generator and ready.timeout_seconds is None:
-                outputs = _checked(ready, await ready.call(execution, None))
+                outputs = checked(ready, await ready.call(execution, None))
             else:
-                outputs = await self._call(ready, execution, attempt)
-        except asyncio.CancelledError:
-            if not self._closing:
-                self._land_failed(execution, attempt, _cancelled())
-                await self._flush()
+                context = self._make_context(self, execution, attempt)
+                outputs = await call_step(ready, execution, context, lambda event: self.displayed(execution, event))
+        except asyncio.CancelledError as error:
+            await self._was_cancelled(ready, execution, attempt, error)
             return
         except Exception as error:
             await self._attempt_failed(ready, execution, attempt, error)
             return
-        self._tasks.pop(execution.id, None)
-        self._land(execution, attempt, outputs)
-        if self._flushing:
+        if self._tasks.pop(execution.id, None) is None:
+            self._dropped(execution)
             return
-        await self._flush()
-
-    async def _call(self, ready: ReadyStep, execution: Execution, attempt: int) -> list[Event]:
-        context = self._make_context(self, execution, attempt)
-        work = ready.call(execution, context)
-        if ready.is_generator:
-            work = self._drain_generator(ready, execution, work)
-        if ready.timeout_seconds is None:
-            returned = await work
-        else:
-            returned = await self._within(ready.timeout_seconds, work, ready.name)
-        return _checked(ready, returned)
-
-    async def _within(self, seconds: float, work: Coroutine[Any, Any, Any], step: str) -> Any:
-        limit = asyncio.timeout(seconds)
         try:
-            async with limit:
-                return await work
-        except TimeoutError as error:
-            if not limit.expired():
-                raise
-            raise StepTimedOut(
-                f"step {step} took longer than {seconds:g} s (E4.4).",
-                what_to_do="Raise its timeout_seconds, or make it do less.",
-            ) from error
+            self._land(execution, attempt, outputs)
+        except Exception as error:
+            log.exception("the rules of the run refused what step %s returned", ready.name)
+            await self._break_off(error, ready.name)
+            return
+        if not self._appends.is_flushing:
+            await self._appends.flush()
 
-    async def _drain_generator(
-        self, ready: ReadyStep, execution: Execution, events: AsyncIterator[Event]
-    ) -> list[Event]:
-        """Display events are shown as they come; control events are published together at the end (E2.3)."""
-        returned: list[Event] = []
-        async for output in events:
-            event = ready.checked(output)
-            if isinstance(event, ControlEvent):
-                returned.append(event)
-            else:
-                self.displayed(execution, cast("DisplayEvent", event))
-        return returned
+    async def _was_cancelled(
+        self, ready: ReadyStep, execution: Execution, attempt: int, error: asyncio.CancelledError
+    ) -> None:
+        if self._closing:
+            return
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            # Not by us: the loop is being torn down. The run goes on from its journal.
+            self.lose(error)
+            raise error
+        await self._attempt_failed(ready, execution, attempt, error)  # the step awaited something that was cancelled
+
+    def _dropped(self, execution: Execution) -> None:
+        log.info("step %s ended after its run; its result is dropped", execution.step.name)
 
     def displayed(self, execution: Execution, event: DisplayEvent) -> None:
         """A step shows an event now: a live frame only if its class is ephemeral, else journaled at once."""
@@ -335,36 +340,35 @@ class RunDriver:
             if self._show_ephemeral is not None:
                 self._show_ephemeral(self, event)
             return
-        if self.schedule.ended or self._ended.done():
+        if self.is_over:
             return
         self._record(journal.EventPublished(event, EventId(self._make_id()), self._clock(), execution.id, shown=True))
-        self._flush_soon()
+        self._appends.flush_soon()
 
     def model_called(self, call: journal.ModelCalled) -> None:
         """A model was called; counted for the run and journaled with the next append."""
-        if not self.schedule.ended:
-            self.tally.count(call)
+        if not self.is_over:
+            self.tally.model_called(call)
             self._record(call)
 
     def _land(self, execution: Execution, attempt: int, outputs: list[Event]) -> None:
         """An execution ended well: its events, its end and what they make due are one append (E4.1)."""
         now = self._clock()
-        discard = self.schedule.stop is not None
         positions: list[int] = []
         for event in outputs:
             if isinstance(event, ControlEvent):
-                entry = journal.EventPublished(event, EventId(self._make_id()), now, execution.id, discarded=discard)
-                self._record(entry)
+                late = self.schedule.stop is not None
+                self._record(journal.EventPublished(event, EventId(self._make_id()), now, execution.id, discarded=late))
                 positions.append(self.schedule.position)
-            elif event.ephemeral and self._show_ephemeral is not None:
-                self._show_ephemeral(self, cast("DisplayEvent", event))
+            elif cast("DisplayEvent", event).ephemeral:
+                if self._show_ephemeral is not None:
+                    self._show_ephemeral(self, cast("DisplayEvent", event))
             else:
                 self._record(journal.EventPublished(event, EventId(self._make_id()), now, execution.id))
         self._record(journal.ExecutionFinished(execution.id, now, attempt, tuple(positions)))
         self._after_landing()
 
     def _land_failed(self, execution: Execution, attempt: int, error: journal.ErrorInfo) -> None:
-        self._tasks.pop(execution.id, None)
         if execution.id in self.schedule.in_flight:
             self._record(journal.ExecutionFailed(execution.id, self._clock(), error, attempt))
             self._after_landing()
@@ -373,36 +377,44 @@ class RunDriver:
         stop = self.schedule.stop
         if stop is None:
             self._decide()
-        elif not self._closing:
-            self._status, self._error = _outcome(stop)
+        elif not self._stopped:
+            self._stopped = True
+            self._status, self._error = outcome_of(stop)
             self._record(journal.StopReached(self._stop_position(), self._clock()))
             self._begin_closing()
 
-    async def _attempt_failed(self, ready: ReadyStep, execution: Execution, attempt: int, error: Exception) -> None:
+    async def _attempt_failed(self, ready: ReadyStep, execution: Execution, attempt: int, error: BaseException) -> None:
+        if self._releasing:
+            return  # it failed because it was cancelled: the next owner executes it again
         info = error_info(error)
         if attempt <= ready.retry.times and not self._closing and not isinstance(error, WorkflowError):
             await self._retry(ready, execution, attempt, info)
+            return
+        if self._tasks.pop(execution.id, None) is None:
+            self._dropped(execution)
             return
         if self._closing or not ready.stop_on_error:
             self._warn(ready, execution, info)
             self._land_failed(execution, attempt, info)
         else:
             log.info("step %s failed", ready.name, exc_info=error)
-            self._tasks.pop(execution.id, None)
             self._record(journal.ExecutionFailed(execution.id, self._clock(), info, attempt))
-            self._publish_stop(_exception_event(info, ready.name), "failed")
-        await self._flush()
+            self._publish_stop(exception_event(info, ready.name), "failed")
+        await self._appends.flush()
 
     async def _retry(self, ready: ReadyStep, execution: Execution, attempt: int, info: journal.ErrorInfo) -> None:
         wait = ready.retry.backoff_seconds * 2 ** (attempt - 1)
         now = self._clock()
         self._record(journal.AttemptFailed(execution.id, attempt, now, info, now + int(wait * 1e6)))
-        await self._flush()
         try:
+            await self._appends.written()
             await asyncio.sleep(wait)
-        except asyncio.CancelledError:
-            self._land_failed(execution, attempt, _cancelled())
+        except RunLost:
             return
+        except asyncio.CancelledError as error:
+            if not self._closing:
+                self.lose(error)
+            raise
         await self._execute(execution, attempt + 1)
 
     def _warn(self, ready: ReadyStep, execution: Execution, info: journal.ErrorInfo) -> None:
@@ -412,6 +424,7 @@ class RunDriver:
     async def _ask(self, execution: Execution) -> None:
         """Ask a precondition; its verdict is an entry like any other (E3.6)."""
         ready = self.program.steps[execution.step.name]
+        STEP.set(ready.name)
         try:
             verdict = await ask(ready, execution, self._make_context(self, execution, 1))
         except asyncio.CancelledError:
@@ -419,21 +432,21 @@ class RunDriver:
         except Exception as error:
             log.info("precondition of %s failed", ready.name, exc_info=error)
             if not self._closing:
-                self._publish_stop(_exception_event(error_info(error), ready.name), "failed")
-                await self._flush()
+                self._publish_stop(exception_event(error_info(error), ready.name), "failed")
+                self._appends.flush_soon()
             return
         if self._closing:
             return
         scope, step = execution.scope.position, execution.step.name
         self._record(journal.PreconditionAnswered(step, scope, execution.positions, verdict, self._clock()))
         self._decide()
-        await self._flush()
+        self._appends.flush_soon()  # in a task of its own: this one may be cancelled, and an append must not be
 
     # The journal ------------------------------------------------------------------------------------------------------
 
     def _record(self, entry: journal.Entry) -> None:
         self.schedule.apply(entry)
-        self._pending.append(entry)
+        self._appends.pending.append(entry)
 
     def _decide(self) -> None:
         self._follow(self.schedule.decide(self._make_id))
@@ -442,7 +455,7 @@ class RunDriver:
         if decision.due:
             now = self._clock()
             for execution in decision.due:
-                self._pending.append(entry_of(execution, now))
+                self._appends.pending.append(entry_of(execution, now))
                 self._starting.append((execution, 1))
             self.tally.executions += len(decision.due)
         if decision.asks:
@@ -450,86 +463,100 @@ class RunDriver:
         if decision.fault is not None and not self._closing:
             self._fail_run(decision.fault)
 
-    def _flush_soon(self) -> None:
-        if not self._flushing and self._flush_task is None:
-            self._flush_task = asyncio.get_running_loop().create_task(self._flush_now())
+    def take_due(self) -> Due:
+        """What the pending entries made due."""
+        due = self._starting, self._asking
+        self._starting, self._asking = [], []
+        return due
 
-    async def _flush_now(self) -> None:
-        self._flush_task = None
-        await self._flush()
+    def appended(self, entries: list[journal.Entry], due: Due) -> None:
+        """The entries are durable: what they made due starts."""
+        if due[0] or due[1]:
+            self._launch(*due)
+        last = entries[-1]
+        if type(last) is journal.RunEnded and not self._ended.done():
+            self._ended.set_result(last)
 
-    async def _flush(self) -> None:
-        """Append what is pending, then start what that made due; whoever comes meanwhile adds to the next append."""
-        if self._flushing:
-            return
-        self._flushing = True
-        try:
-            while self._pending:
-                entries, self._pending = self._pending, []
-                starting, self._starting = self._starting, []
-                asking, self._asking = self._asking, []
-                self.version = await self._store.append(
-                    self.run, entries, expected_version=self.version, fence=self._fence
-                )
-                if starting or asking:
-                    self._launch(starting, asking)
-                self._tell_if_ended(entries)
-        except (StaleFence, StaleVersion) as lost:
-            self._lose(lost)
-        except Exception as error:
-            log.exception("the journal of run %s could not be written", self.run)
-            self._lose(error)
-        finally:
-            self._flushing = False
+    def all_appended(self) -> None:
+        """Nothing is pending: a run that closes may be over."""
         if self._closing:
             self._end_if_drained()
+
+    async def not_appended(self, entries: list[journal.Entry], error: Exception) -> None:
+        """An append failed: by an event that cannot be written the run ends, else it is let go and taken again."""
+        unwritable = find_unwritable(entries)
+        if unwritable is None:
+            log.error("the journal of run %s could not be written", self.run, exc_info=error)
+            self.lose(error)
+        else:
+            log.error("run %s ends: %s", self.run, unwritable)
+            await self._break_off(unwritable, None)
+
+    async def _break_off(self, error: Exception, step: str | None) -> None:
+        """End the run by its journal, because what is known of it here cannot be written."""
+        stop = exception_event(error_info(error), step)
+        try:
+            found = await self._store.read(self.run)
+            ending = closing_entries(found, stop, self._clock())
+            await self._store.append(self.run, ending, expected_version=len(found), fence=self._fence)
+        except Exception as another:
+            self.lose(another)
+            return
+        self.schedule.stop, self.schedule.ended = stop, True
+        self.appended(ending, ([], []))
+        self.lose(error)
 
     def _launch(self, starting: list[tuple[Execution, int]], asking: list[Execution]) -> None:
         if self._closing:
             return
         create_task = asyncio.get_running_loop().create_task
-        tasks = self._tasks
+        tasks, context = self._tasks, self._context
         for execution, attempt in starting:
-            tasks[execution.id] = create_task(self._execute(execution, attempt))
+            tasks[execution.id] = create_task(self._execute(execution, attempt), context=context.copy())
         for execution in asking:
-            task = create_task(self._ask(execution))
+            task = create_task(self._ask(execution), context=context.copy())
             self._ask_tasks.add(task)
             task.add_done_callback(self._ask_tasks.discard)
 
-    def _lose(self, error: Exception) -> None:
+    def lose(self, error: BaseException) -> None:
         """Another worker owns the run, or the store is gone: let it go, nothing more is written."""
-        self._closing = True
-        self._pending.clear()
-        if self._deadline is not None:
-            self._deadline.cancel()
+        self._closing = self._let_go = True
+        self._appends.give_up()
+        self._disarm()
         current = asyncio.current_task()
-        for task in [*self._tasks.values(), *self._ask_tasks]:
-            if task is not current:
+        for task in [*self._tasks.values(), *self._ask_tasks, self._end_task]:
+            if task is not None and task is not current:
                 task.cancel()
+        self._tasks.clear()
         if not self._ended.done():
-            lost = RunLost(str(self.run), str(error))
-            lost.__cause__ = error
+            lost = error if isinstance(error, RunLost) else RunLost(str(self.run), str(error) or "it was cancelled")
+            if lost is not error:
+                lost.__cause__ = error
             self._ended.set_exception(lost)
             self._ended.exception()
 
+    def _disarm(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+
     # Stops ------------------------------------------------------------------------------------------------------------
 
-    def _fail_run(self, error: PlanwerkError, execution: Execution | None = None) -> None:
-        step = execution.step.name if execution is not None else getattr(error, "step", None)
-        self._publish_stop(_exception_event(error_info(error), step), "failed")
+    def _fail_run(self, error: PlanwerkError) -> None:
+        self._publish_stop(exception_event(error_info(error), getattr(error, "step", None)), "failed")
 
     def _publish_stop(self, stop: StopEvent, status: RunEndStatus) -> None:
-        if self._closing:
+        if self._closing or self._stopped:
             return
         now = self._clock()
         self._record(journal.EventPublished(stop, EventId(self._make_id()), now))
-        self._status, self._error = status, _outcome(stop)[1]
+        self._stopped = True
+        self._status, self._error = status, outcome_of(stop)[1]
         self._record(journal.StopReached(self.schedule.position, now))
         self._begin_closing()
 
     def _stop_position(self) -> int:
         stop = self.schedule.stop
-        for back, entry in enumerate(reversed(self._pending)):
+        for back, entry in enumerate(reversed(self._appends.pending)):
             if isinstance(entry, journal.EventPublished) and entry.event is stop:
                 return self.schedule.position - back
         return self.schedule.position
@@ -537,100 +564,39 @@ class RunDriver:
     def _begin_closing(self) -> None:
         """Nothing new becomes due; what only displays gets a grace, all else is cancelled (E4.2)."""
         self._closing = True
-        if self._deadline is not None:
-            self._deadline.cancel()
-        if not self._tasks and not self._ask_tasks:
-            return
-        self._end_task = asyncio.get_running_loop().create_task(self._drain())
+        self._disarm()
+        if (self._tasks or self._ask_tasks) and not self._releasing:
+            self._end_task = asyncio.get_running_loop().create_task(self._drain())
 
     async def _drain(self) -> None:
-        graced: list[asyncio.Task[None]] = []
-        cancelled: list[asyncio.Task[None]] = list(self._ask_tasks)
-        for identity, task in list(self._tasks.items()):
+        graced: dict[ExecutionId, asyncio.Task[None]] = {}
+        hurried: list[asyncio.Task[None]] = list(self._ask_tasks)
+        for identity, task in self._tasks.items():
             execution = self.schedule.in_flight.get(identity)
             ready = self.program.steps[execution.step.name] if execution is not None else None
-            may_finish = ready is not None and not ready.stop_on_error and ready.only_displays
-            (graced if may_finish and self._status == "completed" else cancelled).append(task)
-        await _cancel(cancelled)
+            if ready is not None and not ready.stop_on_error and ready.only_displays and self._status == "completed":
+                graced[identity] = task
+            else:
+                hurried.append(task)
+        await cancel_all(hurried)
         if graced:
-            _, late = await asyncio.wait(graced, timeout=self._grace_seconds)
-            await _cancel(list(late))
+            await asyncio.wait(graced.values(), timeout=self._grace_seconds)
+            # One that has left `_tasks` is about to write its result: that must not be cancelled.
+            await cancel_all(task for identity, task in graced.items() if identity in self._tasks)
         self._end_task = None
-        await self._flush()
+        await self._appends.flush()
 
     def _end_if_drained(self) -> None:
         """The last entry, once nothing is in flight here any more (E4.2)."""
-        if not self._closing or self._end_task is not None or self.schedule.ended or self._ended.done():
+        if self._end_task is not None or self.is_over or self._ended.done():
             return
-        if self.schedule.stop is None or self._pending:
+        if self.schedule.stop is None or self._appends.pending:
             return
         now = self._clock()
         for execution in list(self.schedule.in_flight.values()):
-            self._record(journal.ExecutionFailed(execution.id, now, _cancelled()))
+            self._record(journal.ExecutionFailed(execution.id, now, cancelled()))
         self._tasks.clear()
+        self.tally.until(now)
         ended = journal.RunEnded(self._status, now, self._error, tuple(self.schedule.untaken), self.tally.summary())
-        self.tally.count(ended)
         self._record(ended)
-        self._flush_soon()
-
-    def _tell_if_ended(self, entries: list[journal.Entry]) -> None:
-        last = entries[-1]
-        if type(last) is journal.RunEnded and not self._ended.done():
-            self._ended.set_result(last)
-
-
-def stopped_by(who: str) -> ExceptionEvent:
-    """The stop of a run that somebody stopped."""
-    return ExceptionEvent(code="run_stopped", message=f"The run was stopped by {who}.", http_status=409)
-
-
-def _checked(ready: ReadyStep, returned: Any) -> list[Event]:
-    """What a step returned, as the events of its annotation."""
-    if type(returned) in ready.outputs:
-        return [returned]
-    if returned is None:
-        return []
-    if isinstance(returned, list | tuple):
-        return [ready.checked(output) for output in cast("list[object]", returned)]
-    return [ready.checked(returned)]
-
-
-async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
-    """Cancel tasks and wait for them; one that does not end in time is abandoned."""
-    pending = [task for task in tasks if not task.done()]
-    for task in pending:
-        task.cancel()
-    if pending:
-        _, abandoned = await asyncio.wait(pending, timeout=CANCEL_SECONDS)
-        for task in abandoned:
-            log.warning("a cancelled step did not end within %g s and is abandoned: %r", CANCEL_SECONDS, task)
-
-
-def _cancelled() -> journal.ErrorInfo:
-    return journal.ErrorInfo("cancelled", "The step was cancelled.", error_type="CancelledError", http_status=409)
-
-
-def _outcome(stop: Event) -> tuple[RunEndStatus, journal.ErrorInfo | None]:
-    if not isinstance(stop, ExceptionEvent):
-        return "completed", None
-    info = journal.ErrorInfo(stop.code, stop.message, stop.what_to_do, stop.error_type, stop.http_status)
-    return ("stopped" if stop.code == "run_stopped" else "failed"), info
-
-
-def _exception_event(info: journal.ErrorInfo, step: str | None) -> ExceptionEvent:
-    return ExceptionEvent(
-        code=info.code,
-        message=info.message,
-        what_to_do=info.what_to_do,
-        step=step,
-        error_type=info.error_type,
-        http_status=info.http_status,
-    )
-
-
-def error_info(error: Exception) -> journal.ErrorInfo:
-    """What is journaled of an error: our own with their code, others as `step_failed`."""
-    if isinstance(error, PlanwerkError):
-        return journal.ErrorInfo(error.code, error.message, error.what_to_do, type(error).__name__, error.http_status)
-    text = str(error) or type(error).__name__
-    return journal.ErrorInfo("step_failed", text[:2000], "", type(error).__name__, 500)
+        self._appends.flush_soon()

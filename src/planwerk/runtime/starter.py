@@ -10,7 +10,7 @@ from typing import Any, Final
 from planwerk.access.actors import SystemActor
 from planwerk.access.ids import TenantId
 from planwerk.messages.events import UserMessageEvent
-from planwerk.runtime.driver import stopped_by
+from planwerk.runtime.closing import stopped_by
 from planwerk.runtime.errors import StaleFence, StaleVersion
 from planwerk.runtime.ports import Clock, Journal, WorkQueue
 from planwerk.runtime.profiles import ProfileDirectory

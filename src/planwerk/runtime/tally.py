@@ -9,7 +9,7 @@ from planwerk.workflow import entries as journal
 
 
 class Tally:
-    """Executions, model calls, tokens and cost of one run."""
+    """Executions, model calls, tokens, cost and time of activity of one run."""
 
     def __init__(self) -> None:
         self.executions = 0
@@ -17,30 +17,41 @@ class Tally:
         self.usage: dict[str, int] = {}
         self.cost: Decimal | None = None
         self.active_microseconds = 0
-        self._opened_at = 0
+        """Time with an owner up to the last entry counted: between a crash and the takeover nobody works (E4.6)."""
+        self._last_at: int | None = None
 
     def count(self, entry: journal.Entry) -> None:
-        """Add one entry."""
-        kind = type(entry)
-        if kind is journal.ExecutionDue:
-            self.executions += 1
-        elif kind is journal.ModelCalled:
-            self._model_called(entry)  # pyright: ignore[reportArgumentType] - narrowed by the class above
-        elif kind is journal.RunOpened or kind is journal.RunEnded:
-            self._opened_or_ended(entry)  # pyright: ignore[reportArgumentType] - narrowed by the class above
+        """Add one entry, the next of the journal."""
+        self._pass_time(entry)
+        match entry:
+            case journal.ExecutionDue():
+                self.executions += 1
+            case journal.ModelCalled():
+                self.model_called(entry)
+            case _:
+                pass
 
-    def _model_called(self, call: journal.ModelCalled) -> None:
+    def _pass_time(self, entry: journal.Entry) -> None:
+        at: int = getattr(entry, "at", 0)
+        if not at:
+            return
+        if self._last_at is not None and not isinstance(entry, journal.OwnershipTaken):
+            self.active_microseconds += max(at - self._last_at, 0)
+        self._last_at = at
+
+    def until(self, now: int) -> None:
+        """Add the time since the last entry counted."""
+        if self._last_at is not None:
+            self.active_microseconds += max(now - self._last_at, 0)
+        self._last_at = now
+
+    def model_called(self, call: journal.ModelCalled) -> None:
+        """Add a model call."""
         self.model_calls += 1
         for name, number in call.usage.items():
             self.usage[name] = self.usage.get(name, 0) + number
         if call.cost is not None:
             self.cost = (self.cost or Decimal(0)) + Decimal(call.cost)
-
-    def _opened_or_ended(self, entry: journal.RunOpened | journal.RunEnded) -> None:
-        if isinstance(entry, journal.RunOpened):
-            self._opened_at = entry.at
-        else:
-            self.active_microseconds = entry.at - self._opened_at
 
     def summary(self) -> dict[str, Any]:
         """The counts as JSON data, for lists of runs; tokens by kind, cost in USD as text."""
@@ -49,4 +60,5 @@ class Tally:
             "model_calls": self.model_calls,
             "usage": dict(self.usage),
             "cost": str(self.cost) if self.cost is not None else None,
+            "active_seconds": self.active_microseconds / 1e6,
         }

@@ -178,6 +178,8 @@ class RunWire:
                 }
             case journal.OwnershipTaken():
                 return "ownership_taken", {"fence": entry.fence, "worker": entry.worker}
+            case journal.OwnershipReleased():
+                return "ownership_released", {"fence": entry.fence}
             case journal.StopReached():
                 return "stop_reached", {"event": entry.event}
             case journal.ModelCalled():

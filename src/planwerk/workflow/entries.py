@@ -150,6 +150,14 @@ class OwnershipTaken:
 
 
 @dataclass(slots=True)
+class OwnershipReleased:
+    """The owner handed the run over with what still works in it: the next attempt follows no crash (E7.2, E7.5)."""
+
+    fence: int
+    at: Microseconds
+
+
+@dataclass(slots=True)
 class StopReached:
     """The run's stop is the event at this position; nothing new becomes due (E4.2)."""
 
@@ -200,6 +208,7 @@ Entry = (
     | ExecutionFailed
     | PreconditionAnswered
     | OwnershipTaken
+    | OwnershipReleased
     | StopReached
     | ModelCalled
     | RunEnded

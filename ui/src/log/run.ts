@@ -62,6 +62,7 @@ const CONTROL = new Set([
   "execution_failed",
   "precondition_answered",
   "ownership_taken",
+  "ownership_released",
   "stop_requested",
   "stop_reached",
   "model_called",

@@ -1,0 +1,125 @@
+"""The appends of one run: one at a time; what is recorded while one is under way goes into the next (E4.1).
+
+Whoever comes first writes for all. A task that may be cancelled never writes itself, but asks for it (`flush_soon`,
+`written`): an append that is cancelled half-way may be written or not, and only the journal knows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Generic, Protocol, TypeVar
+
+from planwerk.runtime.errors import RunLost, StaleFence, StaleVersion
+from planwerk.runtime.ports import Journal
+from planwerk.workflow import entries as journal
+from planwerk.workflow.ids import RunId
+
+DueT = TypeVar("DueT")
+
+
+class Driven(Protocol[DueT]):
+    """The driver whose entries are written."""
+
+    @property
+    def run(self) -> RunId: ...
+
+    def take_due(self) -> DueT:
+        """What the pending entries made due; it is started once they are written."""
+        ...
+
+    def appended(self, entries: list[journal.Entry], due: DueT) -> None:
+        """These entries are durable."""
+        ...
+
+    async def not_appended(self, entries: list[journal.Entry], error: Exception) -> None:
+        """These entries could not be written."""
+        ...
+
+    def lose(self, error: BaseException) -> None:
+        """The run is no longer ours."""
+        ...
+
+    def all_appended(self) -> None:
+        """Nothing is pending."""
+        ...
+
+
+class Appends(Generic[DueT]):
+    """Writes what a driver records.
+
+    Args:
+        fence: Token of the lease.
+    """
+
+    def __init__(self, store: Journal, fence: int, driven: Driven[DueT]) -> None:
+        self.pending: list[journal.Entry] = []
+        self.version = 0
+        """Entries in the journal."""
+        self.is_flushing = False
+        self._store = store
+        self._fence = fence
+        self._driven = driven
+        self._given_up = False
+        self._task: asyncio.Task[None] | None = None
+        self._quiet: asyncio.Future[None] | None = None
+
+    async def flush(self) -> None:
+        """Append what is pending, then start what that made due."""
+        if self.is_flushing:
+            return
+        self.is_flushing = True
+        driven, entries = self._driven, self.pending
+        try:
+            while self.pending and not self._given_up:
+                entries, self.pending = self.pending, []
+                due = driven.take_due()
+                self.version = await self._store.append(
+                    driven.run, entries, expected_version=self.version, fence=self._fence
+                )
+                driven.appended(entries, due)
+        except (StaleFence, StaleVersion) as lost:
+            driven.lose(lost)
+        except Exception as error:
+            await driven.not_appended(entries, error)
+        except BaseException as error:
+            driven.lose(error)  # cancelled in the middle of an append
+            raise
+        finally:
+            self.is_flushing = False
+        driven.all_appended()
+        if self._quiet is not None:
+            self._tell_quiet()
+
+    def flush_soon(self) -> None:
+        """Write in a task of its own."""
+        if not self.is_flushing and self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._flush_now())
+
+    async def _flush_now(self) -> None:
+        self._task = None
+        await self.flush()
+
+    async def written(self) -> None:
+        """Return once everything recorded so far is durable; whoever waits here may be cancelled.
+
+        Raises:
+            RunLost: It never will be by us: the run has passed on, or the store is gone.
+        """
+        if self.pending or self.is_flushing:
+            if self._quiet is None:
+                self._quiet = asyncio.get_running_loop().create_future()
+            self.flush_soon()
+            await asyncio.shield(self._quiet)
+        if self._given_up:
+            raise RunLost(str(self._driven.run), "it has passed on before this was written")
+
+    def give_up(self) -> None:
+        """Write nothing more."""
+        self._given_up = True
+        self.pending.clear()
+        self._tell_quiet()
+
+    def _tell_quiet(self) -> None:
+        if self._quiet is not None and (self._given_up or not self.pending):
+            self._quiet.set_result(None)
+            self._quiet = None
