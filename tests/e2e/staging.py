@@ -31,7 +31,7 @@ async def staged(
         await served.set_up_owner()
         await give_history(served, clock, words)
         narrow = width < 720
-        browser_options = {"color_scheme": theme, "has_touch": narrow, "is_mobile": narrow}
+        browser_options = {"color_scheme": theme, "has_touch": narrow, "is_mobile": narrow, "reduced_motion": "reduce"}
         size = (width, HEIGHTS[width])
         async with enter(browser, served, size=size, locale=f"{language}-CH", **browser_options) as person:
             await person.page.clock.set_fixed_time(clock.now)

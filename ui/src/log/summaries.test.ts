@@ -27,7 +27,7 @@ describe("the rows of the thread list", () => {
   });
 
   it("are not turned back by a reading that the log has overtaken", () => {
-    const early = { ...(working.rows.t1 as ThreadSummary) };
+    const early = { ...working.rows.t1 } as ThreadSummary;
     expect(addRows(done, [early]).rows.t1).toBe(done.rows.t1);
     const late = { ...early, title: "Renamed elsewhere", updated: "2026-01-06T00:00:00.000001Z" };
     expect(addRows(done, [late]).rows.t1).toBe(late);

@@ -1,4 +1,4 @@
-import { memo, useMemo } from "react";
+import { memo, useMemo, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import ReactMarkdown, { type Components } from "react-markdown";
 import rehypeSanitize from "rehype-sanitize";
@@ -19,12 +19,18 @@ const COMPONENTS: Components = {
   // An image of another place would tell that place who reads what: its address is shown, never loaded.
   img: ({ src, alt }) => <RemoteImage src={typeof src === "string" ? src : undefined} alt={alt} />,
   pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
-  table: ({ children }) => (
-    <div className="wide">
+  table: ({ children }) => <WideTable>{children}</WideTable>,
+};
+
+function WideTable({ children }: { children: ReactNode }) {
+  const { t } = useTranslation();
+  return (
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrolling area is reached by keyboard
+    <div className="wide" tabIndex={0} role="group" aria-label={t("thread.table")}>
       <table>{children}</table>
     </div>
-  ),
-};
+  );
+}
 
 function RemoteImage({ src, alt }: { src: string | undefined; alt: string | undefined }) {
   const { t } = useTranslation();

@@ -1,4 +1,5 @@
 import type { TFunction } from "i18next";
+import type { Failure } from "../api/types";
 import { Refused } from "../client/http";
 import { bytes } from "../i18n/format";
 
@@ -19,4 +20,20 @@ export function explain(error: unknown, t: TFunction, locale: string, limit?: nu
   if (problem.status === 413 && limit !== undefined) return t("error.tooLarge", { limit: bytes(limit, locale) });
   const said = [problem.detail, problem.what_to_do].filter((one) => one != null && one !== "").join(" ");
   return said === "" ? t("error.unknown", { code: problem.code }) : said;
+}
+
+const CAUSES = [
+  "model_unreachable",
+  "model_refused",
+  "model_rate_limited",
+  "model_broke_off",
+  "model_empty",
+  "model_context_exceeded",
+] as const;
+
+/** Why an answer is not whole: in the reader's language where the cause is known. The run view has the details. */
+export function cause(failure: Failure | null, t: TFunction): string {
+  const known = CAUSES.find((code) => code === failure?.code);
+  if (known !== undefined) return t(`cause.${known}`);
+  return [failure?.message, failure?.what_to_do].filter((one) => one != null && one !== "").join(" ");
 }

@@ -214,10 +214,18 @@ describe("an answer", () => {
     });
     await openApp("/threads/t1");
     const alert = screen.getByRole("alert");
-    expect(alert).toHaveTextContent("The answer broke off. The model broke off. Ask again. What was written is kept.");
+    expect(alert).toHaveTextContent("The answer broke off. The connection to the model broke. What was written is kept.");
     fireEvent.click(within(alert).getByRole("button", { name: "Retry from here" }));
     await settle();
     expect(asked).toMatchObject({ message_id: "m1" });
+  });
+
+  it("that failed for a cause that is not known here tells it in the server's words", async () => {
+    const strange = { code: "from_tomorrow", message: "The stars stand badly.", what_to_do: "Wait." };
+    server.maker.ask("m1", null, "r1", "hello", "t1");
+    server.maker.answer("r1", "m1", "", { status: "failed", incomplete: true, error: strange }, "t1");
+    await openApp("/threads/t1");
+    expect(screen.getByRole("alert")).toHaveTextContent("The answer failed. The stars stand badly. Wait.");
   });
 
   it("offers follow-up questions, which are sent as they are", async () => {

@@ -7,6 +7,7 @@ import type { Turn } from "../log/tree";
 import { Markdown } from "../markdown/Markdown";
 import { CopyButton } from "../parts/CopyButton";
 import { ErrorLine } from "../parts/ErrorLine";
+import { cause } from "../parts/explain";
 import { Icon } from "../parts/Icon";
 import { useTexts } from "../parts/useTexts";
 import { useView } from "../store/view";
@@ -109,7 +110,7 @@ function Outcome({ reply, run, onRetry }: OutcomeProps) {
   const title = reply.content === "" ? t("thread.failed") : t("thread.brokeOff");
   return (
     <ErrorLine title={title} {...action}>
-      {[error?.message, error?.what_to_do, kept].filter((one) => one != null && one !== "").join(" ")}
+      {[cause(error, t), kept].filter((one) => one !== "").join(" ")}
     </ErrorLine>
   );
 }
