@@ -12,9 +12,10 @@ import httpx2
 import pytest
 
 from planwerk.access.actions import Role
+from planwerk.access.actors import UserActor
 from planwerk.access.ids import TenantId
 from planwerk.app import Planwerk
-from planwerk.workflow.ids import new_id
+from planwerk.workflow.ids import MessageId, RunId, ThreadId, WorkspaceId, new_id
 from tests.e2e.live_model import LiveModel
 from tests.server.live import LiveServer, live_server
 from tests.server.reading import Event, logged, named, open_stream, read_eager, read_standard
@@ -390,6 +391,39 @@ async def test_srv_13_naming_the_run_of_somebody_else_shows_nothing_of_it(
 
     assert [response.status_code for response in (claimed, started, watched, foreign)] == [409, 409, 404, 404]
     assert claimed.json()["code"] == "run_id_taken"
+    answer.ends()
+
+
+async def test_srv_13_a_log_that_names_the_run_of_somebody_else_shows_no_word_of_its_answer(
+    client: httpx2.AsyncClient, model: LiveModel, server: LiveServer
+) -> None:
+    """The second lock, for a run id that came into a log in whatever way."""
+    thread = await new_thread(client)
+    run = RunId((await post(client, thread["id"], "Explain my secret"))["run_id"])
+    answer = await model.next_answer()
+    async with server.client(key=await key_of(server.planwerk, "eve", Role.OWNER, TenantId("acme"))) as eve:
+        own = await new_thread(eve)
+        account = (await eve.get("/api/session")).json()["account"]
+        await server.planwerk.host.post_message(
+            tenant=TenantId("acme"),
+            workspace=WorkspaceId(own["workspace"]),
+            thread=ThreadId(own["id"]),
+            message_id=MessageId(new_id()),
+            content="hi",
+            actor=UserActor(id=account["id"], name=account["name"]),
+            run_id=run,
+        )
+
+        async with (
+            open_stream(client, workspace_stream(thread)) as hers,
+            open_stream(eve, workspace_stream(own, after=0)) as foreign,
+        ):
+            answer.says("The secret.")
+            await hers.until(lambda event: event.event == "live" and "The secret." in event.data)
+            await producing(eve, own["id"], 1)
+            await foreign.until(logged("thread_renamed"))
+
+    assert "secret" not in foreign.raw.decode()
     answer.ends()
 
 

@@ -195,7 +195,7 @@ export interface paths {
         put?: never;
         /**
          * Start Run
-         * @description Start a run: 202 once it is accepted; sending it again with the same id changes nothing.
+         * @description Start a run: 202 once it is accepted; sending it again with the same id, or the same key, changes nothing.
          */
         post: operations["start_run"];
         delete?: never;
@@ -1974,7 +1974,9 @@ export interface operations {
     start_run: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
             path: {
                 profile: string;
             };
