@@ -1,4 +1,12 @@
-/** What travels between the server and this client: the words of the log, the journal and the REST routes. */
+/**
+ * What travels between the server and this client: the words of the log, the journal and the REST routes.
+ *
+ * What REST gives is taken from `openapi.ts`, which `make types` writes: a field that the server renames or drops does
+ * not build here. By hand is what is read more kindly than it is written, and what no OpenAPI document describes.
+ */
+import type { components } from "./openapi";
+
+type Server = components["schemas"];
 
 export interface Actor {
   kind: "user" | "agent" | "external_agent" | "system" | "evaluator";
@@ -10,24 +18,13 @@ export interface Actor {
 export type ServerText = string | Record<string, string>;
 
 /** The one form of a fact on the wire, whether it comes from a workspace's log or from a run's journal. */
-export interface Envelope {
-  position: number;
-  id: string;
-  type: string;
-  time: string;
-  tenant?: string;
-  workspace?: string | null;
-  thread?: string | null;
-  run?: string | null;
-  call?: string | null;
-  actor?: Actor | null;
-  cause?: string | null;
-  v?: number;
-  data: Record<string, unknown>;
-  display?: boolean;
-  label?: ServerText | null;
-  icon?: string | null;
-}
+export type Envelope = Pick<Server["EnvelopeView"], "position" | "id" | "type" | "time" | "data"> &
+  Partial<Pick<Server["EnvelopeView"], "tenant" | "workspace" | "thread" | "run" | "call" | "cause" | "v">> & {
+    actor?: Actor | null;
+    display?: boolean;
+    label?: ServerText | null;
+    icon?: string | null;
+  };
 
 export interface Failure {
   code: string;
@@ -68,48 +65,17 @@ export interface LiveSnapshot {
   }[];
 }
 
-export interface ServerInfo {
-  version: string;
-  demo_model: boolean;
-  default_model: string | null;
-  sign_in: { local: boolean; token: boolean };
-  locales: string[];
-  limits: { message_bytes: number };
-}
+export type ServerInfo = Server["ServerInfo"];
 
-export interface Session {
-  account: { id: string; name: string; login: string | null; locale: string | null };
-  tenant: string;
-  role: "owner" | "admin" | "builder" | "member";
-  csrf: string;
-  private_workspace: string;
-}
+export type Session = Server["SessionView"];
 
-export interface Profile {
-  id: string;
-  name: string;
-  description: string;
-  icon: string | null;
-  starters: string[];
-  data: string[];
-  model: { name: string; location: "local" | "remote" | "demo" };
-  version: number;
-  blueprint: string;
-  is_default: boolean;
-}
+export type Profile = Pick<
+  Server["ProfileView"],
+  "id" | "name" | "description" | "icon" | "starters" | "data" | "model" | "version" | "blueprint" | "is_default"
+>;
 
-export interface ThreadSummary {
-  id: string;
-  workspace: string;
-  title: string | null;
-  title_source: string | null;
-  profile: string | null;
-  profile_name: string | null;
-  created: string;
-  updated: string;
-  active_run: string | null;
-  last_status: "working" | "completed" | "failed" | "stopped" | null;
-}
+/** A title may have sources that are not known here yet. */
+export type ThreadSummary = Omit<Server["ThreadSummaryView"], "title_source"> & { title_source: string | null };
 
 export interface Page<T> {
   items: T[];
@@ -127,53 +93,23 @@ export interface TimelinePage {
   ended: boolean;
 }
 
-export interface RunRecord {
-  id: string;
-  tenant: string;
-  workspace: string;
-  thread: string | null;
-  profile: string;
-  profile_name?: string | null;
-  profile_version: number;
-  blueprint: string;
-  status: RunStatus | "running" | "waiting";
-  started: string | null;
-  ended: string | null;
-  started_by?: Actor | null;
-  usage: Usage | null;
-  cost: string | number | null;
-  error: Failure | null;
-  model_calls?: number;
-}
+export type RunRecord = Pick<
+  Server["RunView"],
+  "id" | "tenant" | "workspace" | "thread" | "blueprint" | "started" | "ended" | "cost"
+> &
+  Pick<Server["RunView"], "profile" | "profile_name" | "profile_version"> & {
+    status: RunStatus | "running" | "waiting";
+    started_by: Actor | null;
+    usage: Usage | null;
+    error: Failure | null;
+  };
 
-export interface RunGraph {
-  nodes: {
-    id: string;
-    step: string;
-    label: ServerText | null;
-    icon: string | null;
-    group: string | null;
-    kind: "step" | "start" | "stop";
-  }[];
-  groups: { id: string; label: ServerText | null }[];
-  edges: { source: string; target: string; event: string }[];
-}
+export type RunGraph = Server["GraphView"];
 
-export interface Posted {
-  run_id: string;
-  message_id: string;
-  seq: number;
-}
+export type Posted = Server["PostedView"];
 
-export type When = "next" | "instead" | "now";
+export type When = Server["ProfileView"]["when_default"];
 
-/** RFC 9457, with our stable code and the way out. */
-export interface Problem {
-  type?: string;
-  title: string;
-  status: number;
-  detail: string;
-  code: string;
-  what_to_do?: string | null;
-  request_id?: string | null;
-}
+/** RFC 9457, with our stable code and the way out; what stands before the server may leave fields out. */
+export type Problem = Pick<Server["Problem"], "title" | "status" | "detail" | "code"> &
+  Partial<Pick<Server["Problem"], "type" | "what_to_do" | "request_id">>;

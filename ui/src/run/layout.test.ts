@@ -9,7 +9,7 @@ function graphOf(steps: readonly string[], edges: readonly [string, string, stri
   const kind = (id: string) => (id === "start" || id === "stop" ? id : "step");
   const group = (id: string) => (id.includes(".") ? (id.split(".")[0] ?? null) : null);
   return {
-    nodes: steps.map((id) => ({ id, step: id, label: null, icon: null, group: group(id), kind: kind(id) })),
+    nodes: steps.map((id) => ({ id, step: id, label: "", icon: null, group: group(id), kind: kind(id) })),
     groups: [],
     edges: edges.map(([source, target, event]) => ({ source, target, event: event ?? "Event" })),
   };

@@ -7,11 +7,11 @@ import { FakeServer, json, problem } from "../testing/server";
 
 const GRAPH: RunGraph = {
   nodes: [
-    { id: "start:UserMessageEvent", step: "UserMessageEvent", label: null, icon: null, group: null, kind: "start" },
-    { id: "begin", step: "begin", label: null, icon: null, group: null, kind: "step" },
-    { id: "Conversation.gate", step: "gate", label: null, icon: null, group: "Conversation", kind: "step" },
-    { id: "answer", step: "answer", label: null, icon: null, group: null, kind: "step" },
-    { id: "stop:LLMStopEvent", step: "LLMStopEvent", label: null, icon: null, group: null, kind: "stop" },
+    { id: "start:UserMessageEvent", step: "UserMessageEvent", label: "", icon: null, group: null, kind: "start" },
+    { id: "begin", step: "begin", label: "", icon: null, group: null, kind: "step" },
+    { id: "Conversation.gate", step: "gate", label: "", icon: null, group: "Conversation", kind: "step" },
+    { id: "answer", step: "answer", label: "", icon: null, group: null, kind: "step" },
+    { id: "stop:LLMStopEvent", step: "LLMStopEvent", label: "", icon: null, group: null, kind: "stop" },
   ],
   groups: [{ id: "Conversation", label: "Conversation" }],
   edges: [

@@ -93,7 +93,7 @@ function Loaded({ id, loaded: { record, graph } }: { id: string; loaded: Loaded 
     walked.current = true;
     select(move(model, selection, direction));
   };
-  const profile = record.profile_name ?? model.profileName ?? record.profile;
+  const profile = record.profile_name ?? model.profileName ?? record.profile ?? record.blueprint;
   return (
     <main className="work run" id="work" aria-labelledby="title">
       <Bar id={id} record={record} model={model} title={t("run.run", { profile })} over={over} />
