@@ -21,6 +21,7 @@ from planwerk.models.catalogue import CatalogueSettings, ModelCatalogue
 from planwerk.providing import find_in, standard_providers
 from planwerk.runtime.execution import ExecutionContext
 from planwerk.runtime.host import Host
+from planwerk.runtime.housekeeping import Housekeeping
 from planwerk.runtime.live import LiveHub
 from planwerk.runtime.ports import ContextStore, Journal, RunRecords, WorkQueue
 from planwerk.runtime.profiles import BlueprintRegistry, ProfileArtifact, ProfileDirectory
@@ -44,6 +45,7 @@ DEFAULT_TENANT: Final = TenantId("default")
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 DEMO_PACE_SECONDS: Final = 0.02
 """Pause of the demo model between two words, so that people see it stream."""
+STATELESS_SECONDS: Final = 86_400.0
 Provider = tuple[Any, Callable[[ExecutionContext], Any]]
 
 
@@ -128,6 +130,7 @@ class Planwerk:
         self.clock = clock or _system_clock
         self.live = LiveHub()
         self.started = False
+        self.stateless_seconds = STATELESS_SECONDS
         self._tasks: list[asyncio.Task[None]] = []
 
     def fill_in(
@@ -176,7 +179,7 @@ class Planwerk:
         await self._ensure_profiles()
         if work:
             loop = asyncio.get_running_loop()
-            for service in (self.projector, self.starter, self.worker):
+            for service in (self.projector, self.starter, self.worker, self.housekeeping):
                 self._tasks.append(loop.create_task(service.run()))
             # Imports of the default model take a second that no first answer should wait for.
             self._tasks.append(loop.create_task(self.models.warm_up()))
@@ -251,6 +254,9 @@ class Planwerk:
             clock=self.clock,
         )
         self.projector = Projector(stores.journal, stores.records, self.workspaces)
+        self.housekeeping = Housekeeping(
+            stores.journal, stores.records, stores.queue, stores.contexts, clock=self.clock
+        )
         self.host = Host(
             workspaces=self.workspaces,
             profiles=self.profiles,

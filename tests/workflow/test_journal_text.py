@@ -49,6 +49,7 @@ entries: st.SearchStrategy[journal.Entry] = st.one_of(
         tenant=texts,
         thread=st.none() | texts,
         titled=st.none() | st.booleans(),
+        expires=st.none() | numbers,
     ),
     st.builds(
         journal.EventPublished,

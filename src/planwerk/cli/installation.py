@@ -35,14 +35,17 @@ def installation(settings: Settings, module: str | None = None, *, only: bool = 
     models = ModelCatalogue(catalogue_settings(settings))
     if loaded is not None and loaded.app is not None:
         loaded.app.fill_in(storage=settings.database, models=models, durability=settings.durability)
+        loaded.app.stateless_seconds = settings.stateless_seconds
         return loaded.app
     own = loaded.blueprints if loaded is not None else ()
-    return Planwerk(
+    made = Planwerk(
         blueprints=own if only and own else (*own, *ready_made()),
         storage=settings.database,
         durability=settings.durability,
         models=models,
     )
+    made.stateless_seconds = settings.stateless_seconds
+    return made
 
 
 def catalogue_settings(settings: Settings) -> CatalogueSettings:

@@ -146,7 +146,12 @@ class RunDriver:
 
         Args:
             found: The whole journal, as read under this driver's lease.
+
+        Raises:
+            RunLost: The driver was released before.
         """
+        if self._let_go:
+            raise RunLost("", "it was handed over before it was resumed")
         opened, first = found[0], found[1]
         assert isinstance(opened, journal.RunOpened)
         assert isinstance(first, journal.EventPublished)
@@ -336,11 +341,11 @@ class RunDriver:
 
     def displayed(self, execution: Execution, event: DisplayEvent) -> None:
         """A step shows an event now: a live frame only if its class is ephemeral, else journaled at once."""
+        if self.is_over:
+            return
         if event.ephemeral:
             if self._show_ephemeral is not None:
                 self._show_ephemeral(self, event)
-            return
-        if self.is_over:
             return
         self._record(journal.EventPublished(event, EventId(self._make_id()), self._clock(), execution.id, shown=True))
         self._appends.flush_soon()

@@ -71,12 +71,14 @@ class Host:
         workspace: WorkspaceId | None = None,
         run_id: RunId | None = None,
         locale: str | None = None,
+        forget_after_seconds: float | None = None,
     ) -> RunId:
         """Start a run; it is accepted once this returns, and repeating it with the same id changes nothing.
 
         Args:
             profile: Slug of a profile.
             thread: A thread whose context the run shares. Messages of people are posted by `post_message`.
+            forget_after_seconds: How long after its start the run is kept, if it has ended by then; None keeps it.
 
         Raises:
             UnknownProfile: There is no such profile.
@@ -85,9 +87,10 @@ class Host:
         found = await self._profiles.get(tenant, profile)
         found.refuse_unless_started_by(type(event))
         run = run_id or RunId(new_id())
+        now = self._clock()
         opened = journal.RunOpened(
             run=run,
-            at=self._clock(),
+            at=now,
             blueprint=found.data.blueprint,
             fingerprint=compose(found.blueprint, type(event)).fingerprint,
             config=dict(found.data.config),
@@ -100,6 +103,7 @@ class Host:
             profile_version=found.version,
             profile_description=found.data.description.text(locale),
             locale=locale or getattr(event, "locale", None),
+            expires=None if forget_after_seconds is None else now + round(forget_after_seconds * 1e6),
         )
         entries: list[journal.Entry] = [opened, journal.EventPublished(event, EventId(new_id()), opened.at)]
         try:

@@ -119,6 +119,10 @@ class LiveChannel(Protocol):
         """The run is over: forget what it produced."""
         ...
 
+    def restarted(self, run: str) -> None:
+        """The run was let go: what its next owner shows begins anew."""
+        ...
+
     def watch(self, runs: Collection[str]) -> LiveWatch:
         """Watch runs; closing the watch ends it."""
         ...
@@ -173,6 +177,11 @@ class LiveHub:
 
     def ended(self, run: str) -> None:
         self._runs.pop(run, None)
+
+    def restarted(self, run: str) -> None:
+        if self._runs.pop(run, None) is not None:
+            for watcher in self._watchers.get(run, ()):
+                watcher.push(LiveSnapshot(run, 0, ()))
 
     def watch(self, runs: Collection[str] = ()) -> _Watcher:
         watcher = _Watcher(self, self._max_waiting)
@@ -260,6 +269,8 @@ class _Watcher:
 
     def unfollow(self, run: str) -> None:
         self._runs.discard(run)
+        self._lost.discard(run)
+        self._waiting = deque(item for item in self._waiting if item.run != run)
         self._hub.detach(run, self)
 
     def push(self, item: LiveItem) -> None:

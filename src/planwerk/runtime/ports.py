@@ -42,6 +42,10 @@ class Journal(Protocol):
         """The entries after a position, in order; empty if there are none."""
         ...
 
+    async def forget(self, run: RunId) -> None:
+        """Delete what is kept of a run that has ended; its places in the feed stay empty."""
+        ...
+
     def follow(self, run: RunId, after: int = 0) -> AsyncGenerator[tuple[int, Entry]]:
         """Positions and entries after a position, then what is appended later; ends after the run's last entry."""
         ...
@@ -85,6 +89,10 @@ class WorkQueue(Protocol):
         """Give a lease back: the run is over, or has to be taken by the next worker."""
         ...
 
+    async def forget(self, run: RunId) -> None:
+        """Drop a run that has ended, with its fence."""
+        ...
+
     async def owners(self) -> list[str]:
         """The workers that hold leases, lapsed ones among them."""
         ...
@@ -107,7 +115,7 @@ class ContextValue:
 
 
 class ContextStore(Protocol):
-    """Counters and flags of runs and threads (E9). `scope` is "run" or "thread", `owner` its id."""
+    """Counters and flags of runs and threads (E9). `scope` is "run" or "thread", `owner` its id; "stop" is the worker's."""
 
     async def get(self, scope: str, owner: str, key: str) -> ContextValue: ...
 
@@ -141,6 +149,8 @@ class RunRecord:
     error: Mapping[str, Any] | None = None
     summary: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Usage, cost, executions, model calls."""
+    expires_microseconds: int | None = None
+    """When it is forgotten, once it has ended; None keeps it."""
 
 
 class RunRecords(Protocol):
@@ -153,6 +163,12 @@ class RunRecords(Protocol):
     async def get(self, run: str) -> RunRecord | None: ...
 
     async def of_thread(self, tenant: str, thread: str) -> list[RunRecord]: ...
+
+    async def expired(self, now_microseconds: int, limit: int = 100) -> list[str]:
+        """Ended runs that are to be forgotten by now."""
+        ...
+
+    async def forget(self, run: str) -> None: ...
 
     async def newest(
         self, tenant: str, *, before_microseconds: int | None = None, limit: int = 50, workspace: str | None = None

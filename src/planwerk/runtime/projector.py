@@ -191,6 +191,7 @@ def record_of(opened: journal.RunOpened) -> RunRecord:
         status="running",
         actor=opened.actor,
         started_microseconds=opened.at,
+        expires_microseconds=opened.expires,
     )
 
 

@@ -11,30 +11,51 @@ from contextlib import aclosing
 from typing import Final, cast
 
 from pydantic import ValidationError
-from structlog.contextvars import bind_contextvars
 
-from planwerk.runtime.driver import RunDriver, error_info
-from planwerk.runtime.errors import RunLost
+from planwerk.runtime.closing import closing_entries, error_info, exception_event
+from planwerk.runtime.driver import RunDriver
+from planwerk.runtime.errors import JournalError, RunLost
 from planwerk.runtime.execution import ExecutionContext, FrameType
 from planwerk.runtime.live import LiveChannel
+from planwerk.runtime.log_context import log_as
 from planwerk.runtime.ports import Clock, ContextStore, Journal, Lease, WorkQueue
 from planwerk.runtime.profiles import BlueprintRegistry, ProfileInvalid
 from planwerk.runtime.programs import Programs
-from planwerk.runtime.tally import Tally
 from planwerk.workflow import entries as journal
-from planwerk.workflow.errors import PlanwerkError
-from planwerk.workflow.events import DisplayEvent, ExceptionEvent
-from planwerk.workflow.ids import EventId, RunId, new_id
+from planwerk.workflow.errors import PlanwerkError, WorkflowError
+from planwerk.workflow.events import DisplayEvent
+from planwerk.workflow.ids import RunId
 from planwerk.workflow.seen import Execution
 
 log = logging.getLogger(__name__)
 
 LEASE_SECONDS: Final = 30.0
-RENEW_SECONDS: Final = 10.0
+"""How long a lease holds; it is renewed after a third of that."""
 MAX_RUNS: Final = 1_000
 """Runs driven at once by one worker; more wait in the queue."""
 POLL_SECONDS: Final = 5.0
 """How often lapsed leases are looked for where nothing else wakes the worker."""
+FIRST_WAIT_SECONDS: Final = 0.1
+LONGEST_WAIT_SECONDS: Final = 5.0
+"""Before a run is taken again whose journal could not be read or written."""
+STOP: Final = "stop"
+"""Scope of what is kept of stops that came while nobody drove the run."""
+HAND_OVER_SECONDS: Final = 2.0
+"""How long a run may take to be handed over at a shutdown, its steps being cancelled."""
+
+
+class NotResumable(WorkflowError):
+    """The journal of a run does not fit the code that is here now (E7.6)."""
+
+    code = "run_not_resumable"
+    http_status = 409
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(
+            f"the journal of the run does not fit the workflow that is served here (E7.6): "
+            f"{type(error).__name__}: {str(error)[:500]}.",
+            what_to_do="Ask again; or serve the code that the run was started with.",
+        )
 
 
 class HubSink:
@@ -55,6 +76,8 @@ class HubSink:
         return self._driver.next_response()
 
     def frame(self, kind: FrameType, *, response: int, part: int, part_kind: str = "", text: str = "") -> None:
+        if self._driver.is_over:
+            return  # a step that was abandoned still streams
         self._live.publish(
             self._driver.run,
             attempt=self._attempt,
@@ -88,6 +111,7 @@ class Worker:
         clock: Clock,
         name: str,
         lease_seconds: float = LEASE_SECONDS,
+        max_runs: int = MAX_RUNS,
     ) -> None:
         self._journal = store
         self._queue = queue
@@ -98,14 +122,16 @@ class Worker:
         self._clock = clock
         self._name = name
         self._lease_seconds = lease_seconds
+        self._max_runs = max_runs
         self._drivers: dict[RunId, RunDriver] = {}
         self._tasks: dict[RunId, asyncio.Task[None]] = {}
-        self._stopping: dict[RunId, str] = {}
+        self._failures: dict[RunId, int] = {}
+        """How often in a row a run could not be read or written."""
         self.who_stopped: Callable[[journal.RunOpened], Awaitable[str | None]] | None = None
         """Asked when a run is taken over: a stop may have been carried to a worker that died."""
         self._room = asyncio.Event()
         self._room.set()
-        self._closing = False
+        self._closing = asyncio.Event()
 
     @property
     def driven(self) -> int:
@@ -113,8 +139,21 @@ class Worker:
         return len(self._tasks)
 
     async def run(self) -> None:
-        """Take and drive runs until cancelled."""
-        await self._drop_dead_leases()
+        """Take and drive runs until cancelled; a queue that cannot be read is tried again."""
+        wait = FIRST_WAIT_SECONDS
+        while True:
+            try:
+                await self._drop_dead_leases()
+                wait = FIRST_WAIT_SECONDS
+                await self._take_what_comes()
+            except asyncio.CancelledError:
+                raise
+            except Exception:
+                log.exception("the work queue could not be read; trying again in %g s", wait)
+                await asyncio.sleep(wait)
+                wait = min(wait * 2, LONGEST_WAIT_SECONDS)
+
+    async def _take_what_comes(self) -> None:
         async with aclosing(self._queue.changes()) as changes:
             waiting = asyncio.ensure_future(anext(changes))
             try:
@@ -136,40 +175,43 @@ class Worker:
                 await self._queue.drop_leases(owner)
 
     async def _take_all(self) -> None:
-        while not self._closing:
+        while True:
             await self._room.wait()
-            try:
-                lease = await self._queue.take(
-                    self._name, now_microseconds=self._clock(), lease_microseconds=int(self._lease_seconds * 1e6)
-                )
-            except Exception:
-                log.exception("the work queue could not be read; trying again soon")
+            if self._closing.is_set():
                 return
+            lease = await self._queue.take(
+                self._name, now_microseconds=self._clock(), lease_microseconds=int(self._lease_seconds * 1e6)
+            )
             if lease is None:
+                return
+            if self._closing.is_set():
+                await self._queue.release(lease, finished=False)
                 return
             task = asyncio.get_running_loop().create_task(self._drive(lease, after=self._tasks.get(lease.run)))
             self._tasks[lease.run] = task
-            if len(self._tasks) >= MAX_RUNS:
+            if len(self._tasks) >= self._max_runs:
                 self._room.clear()
 
     async def request_stop(self, run: RunId, who: str) -> None:
-        """Stop a run that is driven here, now or as soon as it is; returns when the stop is durable if it is now."""
+        """Stop a run that is driven here, or as soon as it is; returns when that is durable."""
         driver = self._drivers.get(run)
-        if driver is not None:
+        if driver is not None and driver.opened is not None:
             await driver.request_stop(who)
         else:
-            self._stopping[run] = who
+            await self._contexts.set(STOP, run, "by", who)
 
     async def shutdown(self, *, seconds: float = 5.0) -> None:
-        """Take nothing more; give runs a moment to end, then hand them over (E7.5)."""
-        self._closing = True
-        tasks = list(self._tasks.values())
-        if tasks:
-            await asyncio.wait(tasks, timeout=seconds)
-        for driver in list(self._drivers.values()):
-            await driver.release()
+        """Take nothing more; give runs this long to end, then hand them over (E7.5)."""
+        self._closing.set()
+        self._room.set()
         if self._tasks:
             await asyncio.wait(list(self._tasks.values()), timeout=seconds)
+        await asyncio.gather(*(driver.release() for driver in list(self._drivers.values())))
+        if self._tasks:
+            _, left = await asyncio.wait(list(self._tasks.values()), timeout=HAND_OVER_SECONDS)
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
 
     # One run ---------------------------------------------------------------------------------------------------------
 
@@ -180,15 +222,28 @@ class Worker:
             if old is not None:
                 await old.release()
             await asyncio.wait([after])
+        finished = False
         try:
             finished = await self._drive_to_end(lease)
+            self._failures.pop(lease.run, None)
+        except Exception:
+            log.exception("run %s could not be driven; it is taken again soon", lease.run)
+            await self._wait_after_failure(lease.run)
+        try:
             await self._queue.release(lease, finished=finished)
         except Exception:
-            log.exception("run %s could not be driven; it is taken again when its lease has lapsed", lease.run)
+            log.exception("run %s could not be given back; it is taken again when its lease has lapsed", lease.run)
         finally:
             if self._tasks.get(lease.run) is asyncio.current_task():
                 del self._tasks[lease.run]
             self._room.set()
+
+    async def _wait_after_failure(self, run: RunId) -> None:
+        """Keep the run for a while, so that a store that is away is not asked at once again."""
+        failures = self._failures[run] = self._failures.get(run, 0) + 1
+        wait = min(FIRST_WAIT_SECONDS * 2 ** (failures - 1), LONGEST_WAIT_SECONDS, self._lease_seconds / 2)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._closing.wait(), wait)
 
     async def _drive_to_end(self, lease: Lease) -> bool:
         """Drive a leased run; whether it is over."""
@@ -199,37 +254,60 @@ class Worker:
             return True
         if isinstance(found[0], journal.RunOpened):
             log_as(found[0])
+        finished = False
         try:
-            driver = await self._driver(lease, found)
-            if driver is not None:
-                await self._until_ended(driver, lease, found)
+            finished = isinstance(found[-1], journal.RunEnded) or await self._drive_found(lease, found)
+        finally:
+            self._live.ended(run) if finished else self._live.restarted(run)
+        if finished:
+            await self._contexts.forget("run", run)
+            await self._contexts.forget(STOP, run)
+        return finished
+
+    async def _drive_found(self, lease: Lease, found: list[journal.Entry]) -> bool:
+        try:
+            driver = self._driver(lease, found)
+        except PlanwerkError as error:
+            return await self._break_off(lease, found, error)
+        self._drivers[lease.run] = driver
+        renewing = asyncio.get_running_loop().create_task(self._renew(driver, lease))
+        try:
+            return await self._until_ended(driver, lease, found)
         except RunLost as lost:
+            cause = lost.__cause__
+            if cause is not None and not isinstance(cause, JournalError | asyncio.CancelledError):
+                raise
             log.info("%s", lost)
             return False
         finally:
-            self._drivers.pop(run, None)
-            self._live.ended(run)
-        self._stopping.pop(run, None)
-        return True
+            del self._drivers[lease.run]
+            renewing.cancel()
+            await asyncio.wait([renewing])
 
-    async def _until_ended(self, driver: RunDriver, lease: Lease, found: list[journal.Entry]) -> None:
-        renewing = asyncio.get_running_loop().create_task(self._renew(driver, lease))
+    async def _until_ended(self, driver: RunDriver, lease: Lease, found: list[journal.Entry]) -> bool:
         try:
             await driver.resume(found)
-            self._drivers[driver.run] = driver
-            who = self._stopping.pop(driver.run, None) or await self._who_stopped(driver)
-            if who is not None:
-                await driver.request_stop(who)
-            await driver.wait_ended()
-            await self._contexts.forget("run", driver.run)
-        finally:
-            renewing.cancel()
+        except RunLost:
+            raise
+        except Exception as error:
+            log.exception("run %s cannot be resumed", lease.run)
+            driver.lose(RunLost(lease.run, "its journal does not fit"))
+            unfit = error if isinstance(error, PlanwerkError) else NotResumable(error)
+            return await self._break_off(lease, found, unfit)
+        who = await self._who_stopped(driver)
+        if who is not None:
+            await driver.request_stop(who)
+        await driver.wait_ended()
+        return True
 
     async def _who_stopped(self, driver: RunDriver) -> str | None:
         """Whether somebody asked the run to stop before this worker had it."""
-        if self.who_stopped is None or driver.opened is None or driver.schedule.ended:
+        if driver.opened is None or driver.is_over:
             return None
-        return await self.who_stopped(driver.opened)
+        kept = await self._contexts.get(STOP, driver.run, "by")
+        if kept.version:
+            return str(kept.value)
+        return await self.who_stopped(driver.opened) if self.who_stopped is not None else None
 
     async def _renew(self, driver: RunDriver, lease: Lease) -> None:
         """Keep the lease while the run is driven; when it has passed to another worker, let the run go at once."""
@@ -242,24 +320,23 @@ class Worker:
                 log.exception("the lease of run %s could not be renewed", lease.run)
         await driver.release()
 
-    async def _driver(self, lease: Lease, found: list[journal.Entry]) -> RunDriver | None:
-        """A driver for the run, or None after ending a run that cannot be driven here."""
+    def _driver(self, lease: Lease, found: list[journal.Entry]) -> RunDriver:
+        """A driver for the run.
+
+        Raises:
+            PlanwerkError: The run cannot be driven here.
+        """
         opened = cast("journal.RunOpened", found[0])
         start = cast("journal.EventPublished", found[1]).event
+        blueprint = self._blueprints.get(opened.blueprint)
         try:
-            blueprint = self._blueprints.get(opened.blueprint)
-            try:
-                config = blueprint.config.model_validate(opened.config)
-            except ValidationError as error:
-                raise ProfileInvalid(
-                    opened.profile or opened.blueprint, [dict(item) for item in error.errors(include_url=False)]
-                ) from error
-            program = self._programs.get(blueprint, type(start), type(config))
-        except PlanwerkError as error:
-            await self._end_unstarted(lease, found, error)
-            return None
+            config = blueprint.config.model_validate(opened.config)
+        except ValidationError as error:
+            raise ProfileInvalid(
+                opened.profile or opened.blueprint, [dict(item) for item in error.errors(include_url=False)]
+            ) from error
         return RunDriver(
-            program,
+            self._programs.get(blueprint, type(start), type(config)),
             self._journal,
             config=config,
             fence=lease.fence,
@@ -269,24 +346,15 @@ class Worker:
             worker=self._name,
         )
 
-    async def _end_unstarted(self, lease: Lease, found: list[journal.Entry], error: PlanwerkError) -> None:
-        """End a run whose workflow cannot be made: its error says why, and the thread stays usable."""
-        if isinstance(found[-1], journal.RunEnded):
-            return
-        now, info = self._clock(), error_info(error)
-        stop = ExceptionEvent(
-            code=info.code,
-            message=info.message,
-            what_to_do=info.what_to_do,
-            error_type=info.error_type,
-            http_status=info.http_status,
-        )
-        entries: list[journal.Entry] = [
-            journal.EventPublished(stop, EventId(new_id()), now),
-            journal.StopReached(len(found) + 1, now),
-            journal.RunEnded("failed", now, info, (), Tally().summary()),
-        ]
-        await self._journal.append(lease.run, entries, expected_version=len(found), fence=lease.fence)
+    async def _break_off(self, lease: Lease, found: list[journal.Entry], error: PlanwerkError) -> bool:
+        """End a run that cannot be driven here: its error says why, and the thread stays usable."""
+        ending = closing_entries(found, exception_event(error_info(error)), self._clock())
+        try:
+            await self._journal.append(lease.run, ending, expected_version=len(found), fence=lease.fence)
+        except JournalError as lost:
+            log.info("%s", lost)
+            return False
+        return True
 
     def _make_context(self, driver: RunDriver, execution: Execution, attempt: int) -> ExecutionContext:
         opened, start = driver.opened, driver.start
@@ -318,9 +386,3 @@ def is_dead(owner: str, mine: str) -> bool:
     except PermissionError:
         return False
     return False
-
-
-def log_as(opened: journal.RunOpened) -> None:
-    """Give every line logged while this run is driven the ids it belongs to (S6.2)."""
-    ids = {"tenant": opened.tenant, "run": opened.run, "thread": opened.thread}
-    bind_contextvars(**{name: value for name, value in ids.items() if value is not None})

@@ -49,6 +49,8 @@ class Parts(Protocol):
     host: Host
     live: LiveHub
     started: bool
+    stateless_seconds: float
+    """How long a run is kept whose request named no conversation (S4.1)."""
 
     async def start(self) -> None: ...
 

@@ -118,6 +118,9 @@ class Settings(BaseSettings):
     shutdown_seconds: float = Field(
         default=10.0, ge=0, le=3_600, description="How long a server that is told to end lets runs and requests end."
     )
+    stateless_seconds: float = Field(
+        default=86_400.0, ge=0, description="How long a run of `/v1` is kept whose request named no conversation."
+    )
     limits: LimitSettings = Field(default_factory=LimitSettings)
     log: LogSettings = Field(default_factory=LogSettings)
     demo: DemoSettings = Field(default_factory=DemoSettings)

@@ -193,7 +193,9 @@ run_records: Final = Table(
     _text("thread", nullable=True),
     _text("status"),
     _number("started"),  # microseconds since the epoch
+    _number("expires", nullable=True),  # of a run that has ended and is to be forgotten
     _text("data"),
+    Index(None, "expires"),
     Index(None, "tenant", "started"),
     Index(None, "thread", "started"),
 )

@@ -56,6 +56,8 @@ class RunOpened:
     traceparent: str | None = None
     titled: bool | None = None
     """Whether the thread had a title that is not a fallback; None where there is no thread (C1.1)."""
+    expires: Microseconds | None = None
+    """When the run, once it has ended, is forgotten with its journal; None keeps it."""
 
 
 @dataclass(slots=True)

@@ -79,6 +79,23 @@ async def test_a_stateless_request_is_answered_over_the_history_it_sends_and_is_
     assert await threads_of(server) == []
 
 
+async def test_the_run_of_a_stateless_request_is_forgotten_when_its_time_is_over(
+    client: AsyncOpenAI, server: LiveServer
+) -> None:
+    planwerk = server.planwerk
+    planwerk.stateless_seconds = 0.0
+    await ask(client, user("Explain Pro"))
+    await planwerk.projector.catch_up()
+    planwerk.stateless_seconds = 3_600.0
+    await ask(client, user("Explain Basic"))
+    await planwerk.projector.catch_up()
+
+    assert await planwerk.housekeeping.forget_expired() == 1
+
+    kept = await planwerk.stores.records.newest("default")
+    assert [record.status for record in kept] == ["completed"]
+
+
 @BOTH
 async def test_srv_17_legal_requests_are_answered(client: AsyncOpenAI, model: ScriptedModel, stream: bool) -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"q":1}'}}

@@ -54,7 +54,13 @@ async def _begin_alone(
     turn = Turn(parts, principal, run, owned=True)
     try:
         await parts.host.start(
-            profile, event, actor=principal.actor(), tenant=principal.tenant, run_id=run, locale=locale
+            profile,
+            event,
+            actor=principal.actor(),
+            tenant=principal.tenant,
+            run_id=run,
+            locale=locale,
+            forget_after_seconds=parts.stateless_seconds,
         )
     except BaseException:
         turn.end()

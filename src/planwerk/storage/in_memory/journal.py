@@ -19,6 +19,7 @@ class InMemoryJournal:
         self._runs: dict[RunId, list[Entry]] = {}
         self._fences: dict[RunId, int] = {}
         self._feed: list[FeedItem] = []
+        self._last = 0
         self._waiting: list[asyncio.Future[None]] = []
 
     async def append(self, run: RunId, entries: Sequence[Entry], *, expected_version: int, fence: int) -> int:
@@ -32,7 +33,8 @@ class InMemoryJournal:
             raise StaleVersion(run, expected=expected_version, current=len(kept))
         if fence > current:
             self._fences[run] = fence
-        self._feed.append(FeedItem(len(self._feed) + 1, run, expected_version + 1, entries))
+        self._last += 1
+        self._feed.append(FeedItem(self._last, run, expected_version + 1, entries))
         kept.extend(entries)
         if self._waiting:
             self._wake()
@@ -40,6 +42,11 @@ class InMemoryJournal:
 
     async def read(self, run: RunId, after: int = 0) -> list[Entry]:
         return self._runs.get(run, [])[after:]
+
+    async def forget(self, run: RunId) -> None:
+        if self._runs.pop(run, None) is not None:
+            self._feed = [item for item in self._feed if item.run != run]
+        self._fences.pop(run, None)
 
     async def follow(self, run: RunId, after: int = 0) -> AsyncGenerator[tuple[int, Entry]]:
         while True:

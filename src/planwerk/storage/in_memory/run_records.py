@@ -21,6 +21,19 @@ class InMemoryRunRecords:
         found = [record for record in self._records.values() if (record.tenant, record.thread) == (tenant, thread)]
         return sorted(found, key=_started)
 
+    async def expired(self, now_microseconds: int, limit: int = 100) -> list[str]:
+        found = [
+            record.run
+            for record in self._records.values()
+            if record.expires_microseconds is not None
+            and record.expires_microseconds <= now_microseconds
+            and record.ended_microseconds is not None
+        ]
+        return found[:limit]
+
+    async def forget(self, run: str) -> None:
+        self._records.pop(run, None)
+
     async def newest(
         self, tenant: str, *, before_microseconds: int | None = None, limit: int = 50, workspace: str | None = None
     ) -> list[RunRecord]:

@@ -65,6 +65,9 @@ class InMemoryWorkQueue:
             waiting.owner, waiting.until = None, 0
             self._wakeups.wake()
 
+    async def forget(self, run: RunId) -> None:
+        self._runs.pop(run, None)
+
     async def owners(self) -> list[str]:
         return sorted({waiting.owner for waiting in self._runs.values() if waiting.owner is not None})
 

@@ -30,6 +30,8 @@ READ: Final = """
     SELECT first_position, entries FROM journal_appends WHERE run = ? AND last_position > ? ORDER BY first_position
 """
 FEED: Final = "SELECT feed, run, first_position, entries FROM journal_appends WHERE feed > ? ORDER BY feed LIMIT ?"
+FORGET: Final = "DELETE FROM journal_appends WHERE run = ?"
+FORGET_CONTENTS: Final = "DELETE FROM contents WHERE scope = ?"
 KEEP: Final = "INSERT OR IGNORE INTO contents (scope, hash, data) VALUES (?, ?, ?)"
 CONTENT: Final = "SELECT data FROM contents WHERE scope = ? AND hash = ?"
 
@@ -72,6 +74,13 @@ class SqliteJournal:
             entries = read_entries(text, context)
             found.extend(entries[max(0, after - first_position + 1) :])
         return found
+
+    async def forget(self, run: RunId) -> None:
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute(FORGET, (run,))
+            connection.execute(FORGET_CONTENTS, (_scope(run),))
+
+        await self._database.write(write)
 
     async def follow(self, run: RunId, after: int = 0) -> AsyncGenerator[tuple[int, Entry]]:
         async with aclosing(self._wakeups.follow(run)) as changes:

@@ -11,11 +11,14 @@ from planwerk.runtime.ports import RunRecord
 from planwerk.storage.sqlite.database import SqliteDatabase
 
 PUT: Final = """
-    INSERT INTO run_records (run, tenant, workspace, thread, status, started, data) VALUES (?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (run) DO UPDATE SET status = excluded.status, data = excluded.data
+    INSERT INTO run_records (run, tenant, workspace, thread, status, started, expires, data)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (run) DO UPDATE SET status = excluded.status, expires = excluded.expires, data = excluded.data
 """
 GET: Final = "SELECT data FROM run_records WHERE run = ?"
 OF_THREAD: Final = "SELECT data FROM run_records WHERE tenant = ? AND thread = ? ORDER BY started, run"
+EXPIRED: Final = "SELECT run FROM run_records WHERE expires <= ? ORDER BY expires LIMIT ?"
+FORGET: Final = "DELETE FROM run_records WHERE run = ?"
 NEWEST: Final = """
     SELECT data FROM run_records
     WHERE tenant = ?1 AND (?2 IS NULL OR started < ?2) AND (?3 IS NULL OR workspace = ?3)
@@ -37,6 +40,7 @@ class SqliteRunRecords:
             record.thread,
             record.status,
             record.started_microseconds,
+            record.expires_microseconds if record.ended_microseconds is not None else None,
             json.dumps(asdict(record), ensure_ascii=False),
         )
         await self._database.write(lambda connection: connection.execute(PUT, row))
@@ -47,6 +51,15 @@ class SqliteRunRecords:
 
     async def of_thread(self, tenant: str, thread: str) -> list[RunRecord]:
         return self._find(OF_THREAD, (tenant, thread))
+
+    async def expired(self, now_microseconds: int, limit: int = 100) -> list[str]:
+        def find(connection: sqlite3.Connection) -> list[Any]:
+            return connection.execute(EXPIRED, (now_microseconds, limit)).fetchall()
+
+        return [row[0] for row in self._database.read(find)]
+
+    async def forget(self, run: str) -> None:
+        await self._database.write(lambda connection: connection.execute(FORGET, (run,)))
 
     async def newest(
         self, tenant: str, *, before_microseconds: int | None = None, limit: int = 50, workspace: str | None = None

@@ -24,6 +24,7 @@ TAKE: Final = """
 """
 RENEW: Final = "UPDATE run_queue SET lease_until = ? WHERE run = ? AND fence = ?"
 FINISH: Final = "DELETE FROM run_queue WHERE run = ? AND fence = ?"
+FORGET: Final = "DELETE FROM run_queue WHERE run = ?"
 OWNERS: Final = "SELECT DISTINCT lease_owner FROM run_queue WHERE lease_owner IS NOT NULL ORDER BY lease_owner"
 DROP: Final = "UPDATE run_queue SET lease_owner = NULL, lease_until = 0 WHERE lease_owner = ?"
 GIVE_BACK: Final = "UPDATE run_queue SET lease_owner = NULL, lease_until = 0 WHERE run = ? AND fence = ?"
@@ -68,6 +69,9 @@ class SqliteWorkQueue:
         await self._database.write(lambda connection: connection.execute(statement, (lease.run, lease.fence)))
         if not finished:
             self._wakeups.wake()
+
+    async def forget(self, run: RunId) -> None:
+        await self._database.write(lambda connection: connection.execute(FORGET, (run,)))
 
     async def owners(self) -> list[str]:
         rows = self._database.read(lambda connection: connection.execute(OWNERS).fetchall())

@@ -67,10 +67,12 @@ def upgrade() -> None:
         sa.Column("thread", sa.Text(), nullable=True),
         sa.Column("status", sa.Text(), nullable=False),
         sa.Column("started", sa.BigInteger(), nullable=False),
+        sa.Column("expires", sa.BigInteger(), nullable=True),
         sa.Column("data", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("run", name=op.f("pk_run_records")),
     )
     with op.batch_alter_table("run_records", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_run_records_expires"), ["expires"], unique=False)
         batch_op.create_index(batch_op.f("ix_run_records_tenant_started"), ["tenant", "started"], unique=False)
         batch_op.create_index(batch_op.f("ix_run_records_thread_started"), ["thread", "started"], unique=False)
 
@@ -323,6 +325,7 @@ def downgrade() -> None:
     with op.batch_alter_table("run_records", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_run_records_thread_started"))
         batch_op.drop_index(batch_op.f("ix_run_records_tenant_started"))
+        batch_op.drop_index(batch_op.f("ix_run_records_expires"))
 
     op.drop_table("run_records")
     with op.batch_alter_table("run_queue", schema=None) as batch_op:
