@@ -10,7 +10,8 @@ from planwerk.access.actors import Actor, UserActor
 from planwerk.access.identity import UserIdentity
 from planwerk.access.ids import TenantId
 from planwerk.messages.events import UserMessageEvent
-from planwerk.runtime.errors import RunFailed, StaleFence, StaleVersion, UnknownRun
+from planwerk.runtime.errors import RunFailed, UnknownRun
+from planwerk.runtime.opening import open_run
 from planwerk.runtime.ports import Clock, Journal, RunRecord, RunRecords, WorkQueue
 from planwerk.runtime.profiles import Profile, ProfileDirectory
 from planwerk.runtime.projector import record_of
@@ -105,14 +106,20 @@ class Host:
             locale=locale or getattr(event, "locale", None),
             expires=None if forget_after_seconds is None else now + round(forget_after_seconds * 1e6),
         )
-        entries: list[journal.Entry] = [opened, journal.EventPublished(event, EventId(new_id()), opened.at)]
-        try:
-            await self._journal.append(run, entries, expected_version=0, fence=0)
-        except (StaleVersion, StaleFence):
-            return run
-        await self._records.put(record_of(opened))
-        await self._queue.enqueue(run)
+        if run_id is None or not await self._was_accepted(run):
+            entries: list[journal.Entry] = [opened, journal.EventPublished(event, EventId(new_id()), opened.at)]
+            await self._records.put(record_of(opened))
+            await open_run(self._journal, self._queue, run, entries)
         return run
+
+    async def _was_accepted(self, run: RunId) -> bool:
+        """Whether this start is repeated; then nothing changes but that the run is surely in the queue."""
+        if not await self._journal.read(run):
+            return False
+        record = await self._records.get(run)
+        if record is None or record.ended_microseconds is None:
+            await self._queue.enqueue(run)
+        return True
 
     async def post_message(
         self,

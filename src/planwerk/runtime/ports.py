@@ -115,7 +115,7 @@ class ContextValue:
 
 
 class ContextStore(Protocol):
-    """Counters and flags of runs and threads (E9). `scope` is "run" or "thread", `owner` its id; "stop" is the worker's."""
+    """Counters and flags of runs and threads (E9). `scope` is "run" or "thread", `owner` its id."""
 
     async def get(self, scope: str, owner: str, key: str) -> ContextValue: ...
 

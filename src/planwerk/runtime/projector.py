@@ -38,6 +38,7 @@ from planwerk.workflow.codec import wire_type
 from planwerk.workflow.events import Event, ExceptionEvent, StopEvent
 from planwerk.workflow.ids import MessageId, RunId, ThreadId, WorkspaceId
 from planwerk.workspace.ports import CursorMove
+from planwerk.workspace.rules.errors import NotFound
 from planwerk.workspace.rules.events import ErrorInfo, MessagePosted, RunEnded, RunStarted, RunUsage, ThreadRenamed
 from planwerk.workspace.rules.facts import Fact, RunFact
 from planwerk.workspace.workspaces import Workspaces
@@ -85,6 +86,14 @@ def project(memory: RunMemory, entry: journal.Entry, into: Projection) -> None:
             _ended(memory, entry, into)
         case _:
             pass
+
+
+def _project_or_leave(memory: RunMemory, entry: journal.Entry, into: Projection) -> None:
+    """The same; a fact that cannot be made of an entry is left out, so that all runs behind it are still reported."""
+    try:
+        project(memory, entry, into)
+    except Exception:
+        log.exception("an entry of run %s could not be reported: %r", memory.opened.run, type(entry).__name__)
 
 
 def _started(memory: RunMemory, into: Projection) -> None:
@@ -267,18 +276,22 @@ class Projector:
         projection = Projection()
         if memory is not None:
             for entry in item.entries:
-                project(memory, entry, projection)
+                _project_or_leave(memory, entry, projection)
         if projection.record is not None:
             await self._records.put(projection.record)
         if projection.facts and memory is not None:
             opened = memory.opened
-            await self._workspaces.record(
-                TenantId(opened.tenant),
-                WorkspaceId(opened.workspace or ""),
-                projection.facts,
-                turns=projection.turns,
-                cursor=CursorMove(CURSOR, self._stored, item.feed),
-            )
+            try:
+                await self._workspaces.record(
+                    TenantId(opened.tenant),
+                    WorkspaceId(opened.workspace or ""),
+                    projection.facts,
+                    turns=projection.turns,
+                    cursor=CursorMove(CURSOR, self._stored, item.feed),
+                )
+            except NotFound as gone:
+                log.warning("run %s has no log to report to: %s", item.run, gone)
+                await self._workspaces.storage.save_cursor(CURSOR, item.feed)
             self._stored = item.feed
         elif isinstance(item.entries[-1], journal.RunEnded) or item.feed - self._stored >= BATCH:
             await self._workspaces.storage.save_cursor(CURSOR, item.feed)
@@ -301,5 +314,5 @@ class Projector:
         memory = self._memories[item.run] = RunMemory(first)
         ignored = Projection()
         for entry in earlier:
-            project(memory, entry, ignored)
+            _project_or_leave(memory, entry, ignored)
         return memory

@@ -11,7 +11,7 @@ from planwerk.access.actors import SystemActor
 from planwerk.access.ids import TenantId
 from planwerk.messages.events import UserMessageEvent
 from planwerk.runtime.closing import stopped_by
-from planwerk.runtime.errors import StaleFence, StaleVersion
+from planwerk.runtime.opening import open_run
 from planwerk.runtime.ports import Clock, Journal, WorkQueue
 from planwerk.runtime.profiles import ProfileDirectory
 from planwerk.runtime.tally import Tally
@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 CURSOR: Final = "starter"
 STARTER: Final = SystemActor(name="starter")
 BATCH: Final = 200
+MAX_TRIES: Final = 3
 FIRST_WAIT_SECONDS: Final = 0.1
 LONGEST_WAIT_SECONDS: Final = 10.0
 
@@ -47,6 +48,18 @@ class StartUnreadable(PlanwerkError):
         super().__init__(
             f"the stored start event {name} cannot be read by this release (E1.10).",
             what_to_do="Ask again; with the release that stored it, it could be answered.",
+        )
+
+
+class StartFailed(PlanwerkError):
+    """A run could not be opened, for a reason that its blueprint and its profile are not to blame for."""
+
+    code = "start_failed"
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(
+            f"the run could not be opened: {type(error).__name__}: {str(error)[:500]}.",
+            what_to_do="Ask again; the server's log says more.",
         )
 
 
@@ -70,10 +83,16 @@ class Starter:
         self._worker = worker
         self._clock = clock
         self._position = 0
+        self._begun = False
+        self._tries = 0
+        """How often the item after the position has failed."""
+        self._one_at_a_time = asyncio.Lock()
 
     async def run(self) -> None:
-        """Follow until cancelled; an error is logged and tried again, nothing is skipped."""
-        self._position = await self._workspaces.storage.cursor(CURSOR)
+        """Follow until cancelled; an error is logged and tried again.
+
+        A run that cannot be opened in several tries is ended with that error, so that those behind it go on.
+        """
         wait = FIRST_WAIT_SECONDS
         while True:
             try:
@@ -89,18 +108,47 @@ class Starter:
                 wait = min(wait * 2, LONGEST_WAIT_SECONDS)
 
     async def catch_up(self) -> None:
-        """Do what the log has asked for since the cursor."""
+        """Do what the log has asked for since the cursor; whoever calls it meanwhile waits its turn."""
+        async with self._one_at_a_time:
+            if not self._begun:
+                self._position = await self._workspaces.storage.cursor(CURSOR)
+                self._begun = True
+            await self._read_on()
+
+    async def _read_on(self) -> None:
         storage = self._workspaces.storage
         while True:
             items = await storage.feed(self._position, BATCH)
             moved = False
             for item in items:
-                moved |= await self._take(item)
+                moved |= await self._take_or_give_up(item)
                 self._position = item.position
             if moved:
                 await storage.save_cursor(CURSOR, self._position)
             if len(items) < BATCH:
                 return
+
+    async def _take_or_give_up(self, item: FeedItem) -> bool:
+        try:
+            moved = await self._take(item)
+        except Exception as error:
+            self._tries += 1
+            if self._tries < MAX_TRIES:
+                raise
+            log.exception("what the log asks for at %d cannot be done", item.position)
+            moved = await self._give_up(item, error)
+        self._tries = 0
+        return moved
+
+    async def _give_up(self, item: FeedItem, error: Exception) -> bool:
+        """End the run that cannot be opened; a stop that cannot be carried out is found by the run's next owner."""
+        thread = item.envelope.thread
+        if thread is not None and not isinstance(item.envelope.event, StopRequested):
+            view = await self._thread(item.tenant, item.envelope.workspace, thread)
+            run = next((run for run in view.runs if run.id == view.active_run), None) if view is not None else None
+            if view is not None and run is not None and run.status != "running":
+                await self._refuse(item.tenant, item.envelope.workspace, view, run, StartFailed(error))
+        return True
 
     async def _take(self, item: FeedItem) -> bool:
         envelope = item.envelope
@@ -137,15 +185,7 @@ class Starter:
         entries: list[journal.Entry] = [first, journal.EventPublished(start, EventId(new_id()), first.at)]
         if run.stop_requested:
             entries += self._ended_at_once(stopped_by(run.requested_by.name), "stopped")
-        await self._append(run.id, entries)
-
-    async def _append(self, run: RunId, entries: list[journal.Entry]) -> None:
-        try:
-            await self._journal.append(run, entries, expected_version=0, fence=0)
-        except (StaleVersion, StaleFence):
-            log.info("run %s was opened before", run)  # idempotent by run id: the process died in between
-        if not isinstance(entries[-1], journal.RunEnded):
-            await self._queue.enqueue(run)
+        await open_run(self._journal, self._queue, run.id, entries)
 
     async def _opened(
         self, tenant: TenantId, workspace: WorkspaceId, view: ThreadView, run: RunView
@@ -220,7 +260,7 @@ class Starter:
             code=error.code, message=error.message, what_to_do=error.what_to_do, http_status=error.http_status
         )
         entries: list[journal.Entry] = [opened, journal.EventPublished(start, EventId(new_id()), opened.at)]
-        await self._append(run.id, [*entries, *self._ended_at_once(stop, "failed")])
+        await open_run(self._journal, self._queue, run.id, [*entries, *self._ended_at_once(stop, "failed")])
 
     def _ended_at_once(self, stop: StopEvent, status: Any) -> list[journal.Entry]:
         now = self._clock()

@@ -15,7 +15,8 @@ from pydantic import ValidationError
 from planwerk.runtime.closing import closing_entries, error_info, exception_event
 from planwerk.runtime.driver import RunDriver
 from planwerk.runtime.errors import JournalError, RunLost
-from planwerk.runtime.execution import ExecutionContext, FrameType
+from planwerk.runtime.execution import ExecutionContext
+from planwerk.runtime.hub_sink import HubSink
 from planwerk.runtime.live import LiveChannel
 from planwerk.runtime.log_context import log_as
 from planwerk.runtime.ports import Clock, ContextStore, Journal, Lease, WorkQueue
@@ -56,40 +57,6 @@ class NotResumable(WorkflowError):
             f"{type(error).__name__}: {str(error)[:500]}.",
             what_to_do="Ask again; or serve the code that the run was started with.",
         )
-
-
-class HubSink:
-    """What an execution of a served run shows: durable events to its journal, pieces to the live channel."""
-
-    __slots__ = ("_attempt", "_driver", "_execution", "_live")
-
-    def __init__(self, driver: RunDriver, execution: Execution, attempt: int, live: LiveChannel) -> None:
-        self._driver = driver
-        self._execution = execution
-        self._attempt = attempt
-        self._live = live
-
-    def displayed(self, event: DisplayEvent) -> None:
-        self._driver.displayed(self._execution, event)
-
-    def next_response(self) -> int:
-        return self._driver.next_response()
-
-    def frame(self, kind: FrameType, *, response: int, part: int, part_kind: str = "", text: str = "") -> None:
-        if self._driver.is_over:
-            return  # a step that was abandoned still streams
-        self._live.publish(
-            self._driver.run,
-            attempt=self._attempt,
-            response=response,
-            part=part,
-            frame=kind,
-            kind=part_kind,
-            text=text,
-        )
-
-    def model_called(self, call: journal.ModelCalled) -> None:
-        self._driver.model_called(call)
 
 
 class Worker:
@@ -258,7 +225,10 @@ class Worker:
         try:
             finished = isinstance(found[-1], journal.RunEnded) or await self._drive_found(lease, found)
         finally:
-            self._live.ended(run) if finished else self._live.restarted(run)
+            if finished:
+                self._live.ended(run)
+            else:
+                self._live.restarted(run)
         if finished:
             await self._contexts.forget("run", run)
             await self._contexts.forget(STOP, run)
