@@ -49,7 +49,7 @@ def take_recorded(
         )
     taken = [known[position] for position in positions]
     if parameter.is_list:
-        forget_new(scope, step, parameter, cell)
+        _forget_until(scope, step, parameter, cell, max(positions, default=0))
         return taken
     if not taken:
         return None
@@ -58,9 +58,18 @@ def take_recorded(
             cell.new.remove(taken[0])
             note_taken(scope, step, parameter, taken[0])
     else:
-        forget_new(scope, step, parameter, cell)
-    cell.last = taken[0]
+        _forget_until(scope, step, parameter, cell, taken[0].position)
+    # Verdicts come in any order, so the binding recorded last need not hold the event that was taken last.
+    if cell.last is None or cell.last.position < taken[0].position:
+        cell.last = taken[0]
     return taken[0]
+
+
+def _forget_until(scope: Scope, step: StepPlan, parameter: ParameterPlan, cell: Cell, position: int) -> None:
+    """What was new when the binding was made is taken; what came while its precondition was asked still is new."""
+    while cell.new and cell.new[0].position <= position:
+        seen = cell.new.popleft()
+        note_taken(scope, step, parameter, seen)
 
 
 def take(scope: Scope, step: StepPlan, round_number: int) -> Execution:
@@ -72,9 +81,13 @@ def take(scope: Scope, step: StepPlan, round_number: int) -> Execution:
             forget_new(scope, step, parameter, cell)
         elif parameter.is_single:
             if cell.new:
-                cell.last = cell.new.popleft()
-                note_taken(scope, step, parameter, cell.last)
-            bound.append(cell.last)
+                seen = cell.new.popleft()
+                note_taken(scope, step, parameter, seen)
+                if cell.last is None or cell.last.position < seen.position:
+                    cell.last = seen
+                bound.append(seen)
+            else:
+                bound.append(cell.last)
         else:
             if cell.new:
                 cell.last = cell.new[-1]

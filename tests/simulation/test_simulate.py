@@ -1,0 +1,75 @@
+"""`simulate` itself: it finds what is broken, says so, and does the same again for the same seed (E10.2)."""
+
+from __future__ import annotations
+
+import pytest
+
+from planwerk.runtime.execution import ExecutionInfo
+from planwerk.testing import SimulationFailed, simulate
+from planwerk.workflow.binding import take_recorded
+from planwerk.workflow.blueprint import Agent
+from planwerk.workflow.plan import ParameterPlan, StepPlan
+from planwerk.workflow.scope import Cell, Scope
+from planwerk.workflow.seen import Bound
+from planwerk.workflow.steps import step
+from tests.simulation.workflows import SimDone, SimFan, SimItem, SimPrecondition, SimStart, SimStop
+
+
+class SimForgetful(Agent):
+    """Returns something else when it is executed again, which no engine can make good."""
+
+    @step()
+    async def split(self, start: SimStart) -> list[SimItem]:
+        return [SimItem(number=1), SimItem(number=2)]
+
+    @step()
+    async def work(self, item: SimItem, info: ExecutionInfo) -> SimDone:
+        return SimDone(number=item.number * info.attempt)
+
+    @step()
+    async def join(self, start: SimStart, done: list[SimDone]) -> SimStop:
+        return SimStop()
+
+
+def test_a_join_that_takes_something_else_after_a_crash_is_named_with_its_seed_and_faults() -> None:
+    with pytest.raises(SimulationFailed, match="joins take what they take undisturbed") as failed:
+        simulate(SimForgetful, SimStart())
+
+    assert failed.value.seed is not None
+    assert failed.value.trace
+    assert f"seeds=[{failed.value.seed}]" in str(failed.value)
+
+
+def test_a_failing_seed_fails_again_in_the_same_way() -> None:
+    with pytest.raises(SimulationFailed) as first:
+        simulate(SimForgetful, SimStart())
+    seed = first.value.seed
+    assert seed is not None
+
+    with pytest.raises(SimulationFailed) as again:
+        simulate(SimForgetful, SimStart(), seeds=[seed])
+
+    assert again.value.promises == first.value.promises
+    assert again.value.trace == first.value.trace
+
+
+def test_a_fold_that_forgets_what_was_taken_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forgetful(
+        scope: Scope, step: StepPlan, parameter: ParameterPlan, cell: Cell, positions: tuple[int, ...]
+    ) -> Bound:
+        taken = take_recorded(scope, step, parameter, cell, positions)
+        cell.last = None
+        return taken
+
+    monkeypatch.setattr("planwerk.workflow.binding.take_recorded", forgetful)
+
+    with pytest.raises(SimulationFailed, match="the journal folds to the live state"):
+        simulate(SimPrecondition, SimStart(), seeds=range(20))
+
+
+def test_the_report_counts_runs_and_faults() -> None:
+    report = simulate(SimFan, SimStart(), seeds=range(40))
+
+    assert report.runs == 40
+    assert report.compared_joins
+    assert {"crash", "pause", "second owner", "hand over"} <= report.faults.keys()
