@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -161,6 +162,8 @@ class ProfileDirectory:
         self._workspaces = workspaces
         self._cache: dict[TenantId, tuple[int, dict[str, Profile]]] = {}
         self._homes: dict[TenantId, WorkspaceId] = {}
+        self._changing = asyncio.Lock()
+        """Two who choose one slug at one moment: the second is refused."""
         workspaces.register(ProfileArtifact)
 
     async def home(self, tenant: TenantId) -> WorkspaceId:
@@ -204,13 +207,11 @@ class ProfileDirectory:
             ProfileInvalid: Its settings do not fit the blueprint.
         """
         self.check(data)
-        if any(profile.data.slug == data.slug for profile in await self._stored(tenant)):
-            raise SlugTaken(
-                f"there is a profile {data.slug!r} already.", what_to_do="Choose another id, or edit that one."
-            )
         identity = artifact_id or ArtifactId(new_id())
-        workspace = self._workspaces.of(tenant, await self.home(tenant), actor)
-        await workspace.send(CreateArtifact(artifact_id=identity, artifact_type="profile", data=data.to_data()))
+        async with self._changing:
+            await self._refuse_if_taken(tenant, data.slug)
+            workspace = self._workspaces.of(tenant, await self.home(tenant), actor)
+            await workspace.send(CreateArtifact(artifact_id=identity, artifact_type="profile", data=data.to_data()))
         return await self.get(tenant, data.slug)
 
     async def edit(
@@ -224,6 +225,7 @@ class ProfileDirectory:
         Raises:
             VersionConflict: The profile has changed since.
             ProfileInvalid: The settings do not fit the blueprint.
+            SlugTaken: Another profile has the new slug.
         """
         profile = await self.get(tenant, slug)
         try:
@@ -238,8 +240,17 @@ class ProfileDirectory:
         if patch:
             workspace = self._workspaces.of(tenant, await self.home(tenant), actor)
             version = base_version if base_version is not None else profile.version
-            await workspace.send(EditArtifact(artifact_id=profile.artifact_id, base_version=version, json_patch=patch))
+            async with self._changing:
+                if edited.slug != profile.slug:
+                    await self._refuse_if_taken(tenant, edited.slug)
+                await workspace.send(
+                    EditArtifact(artifact_id=profile.artifact_id, base_version=version, json_patch=patch)
+                )
         return await self.get(tenant, edited.slug)
+
+    async def _refuse_if_taken(self, tenant: TenantId, slug: str) -> None:
+        if any(profile.data.slug == slug for profile in await self._stored(tenant)):
+            raise SlugTaken(f"there is a profile {slug!r} already.", what_to_do="Choose another id, or edit that one.")
 
     def check(self, data: ProfileArtifact) -> AgentConfig:
         """The profile's settings as its blueprint's config.

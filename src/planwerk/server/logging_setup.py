@@ -9,6 +9,8 @@ from typing import Any, Final, Literal, TextIO
 import structlog
 from structlog.types import Processor
 
+from planwerk.runtime.log_context import add_step
+
 Format = Literal["auto", "pretty", "json"]
 
 QUIET: Final = ("uvicorn", "uvicorn.error", "uvicorn.access", "httpx2", "httpcore2", "asyncio", "watchfiles")
@@ -21,6 +23,7 @@ def set_up_logging(level: str = "info", form: Format = "auto", stream: TextIO | 
     pretty = form == "pretty" or (form == "auto" and out.isatty())
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
+        add_step,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
