@@ -25,7 +25,8 @@ async ([actual, reference, channel, side]) => {
     const canvas = new OffscreenCanvas(image.width, image.height);
     const context = canvas.getContext("2d", { willReadFrequently: true });
     context.drawImage(image, 0, 0);
-    return { width: image.width, height: image.height, data: context.getImageData(0, 0, image.width, image.height).data };
+    const { data } = context.getImageData(0, 0, image.width, image.height);
+    return { width: image.width, height: image.height, data };
   };
   const [a, b] = [await read(actual), await read(reference)];
   const sizes = [a.width, a.height, b.width, b.height];

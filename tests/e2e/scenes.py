@@ -62,7 +62,8 @@ EN: Final = Words(
         "| Common swift | 10 months | not measured yet |\n| Great frigatebird | 2 months | 42 minutes |\n\n"
         "> Direct measurements of swifts asleep in flight are still missing; the rise at dusk is well documented."
     ),
-    follow_ups="How do they find their way at night?\nWhere do swifts spend the winter?\nDo other birds sleep like this?",
+    follow_ups="How do they find their way at night?\nWhere do swifts spend the winter?\n"
+    "Do other birds sleep like this?",
     earlier=("Plan for the spring clean-up", "Words for the invitation", "Which train to Chur", "Bread without yeast"),
     second="And where do they spend the winter?",
     begun="Common swifts leave Europe in August and spend the winter **south of the Sahara**, mostly over the Congo",
@@ -81,7 +82,8 @@ DE: Final = Words(
         "| Mauersegler | 10 Monate | nicht gemessen |\n| Bindenfregattvogel | 2 Monate | 42 Minuten |\n\n"
         "> Direkte Messungen an schlafenden Mauerseglern fehlen noch."
     ),
-    follow_ups="Wie finden sie nachts ihren Weg?\nWo verbringen Mauersegler den Winter?\nSchlafen andere Vögel auch so?",
+    follow_ups="Wie finden sie nachts ihren Weg?\nWo verbringen Mauersegler den Winter?\n"
+    "Schlafen andere Vögel auch so?",
     earlier=("Plan für den Frühjahrsputz", "Worte für die Einladung", "Welcher Zug nach Chur", "Brot ohne Hefe"),
     second="Und wo verbringen sie den Winter?",
     begun="Mauersegler verlassen Europa im August und überwintern **südlich der Sahara**, meist über dem Kongo",

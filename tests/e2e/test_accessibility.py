@@ -44,7 +44,9 @@ async def test_a_screen_has_no_serious_finding(
 
 
 async def test_what_opens_over_a_screen_has_no_serious_finding(anna: Person, served: Served, model: LiveModel) -> None:
-    await anna.ask_and_read("Why is the sky blue?", "Short waves\n\n```python\nscatter()\n```\n\n- more\n\n| a |\n|---|\n| b |")
+    await anna.ask_and_read(
+        "Why is the sky blue?", "Short waves\n\n```python\nscatter()\n```\n\n- more\n\n| a |\n|---|\n| b |"
+    )
     await anna.activity.click()
     await anna.answers.last.get_by_role("list", name="Steps").get_by_role("button").nth(4).click()
     assert await findings(anna) == []

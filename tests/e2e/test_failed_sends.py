@@ -54,9 +54,7 @@ async def test_a_message_that_could_not_be_sent_stays_in_the_box(
     assert model.asked_times == (2 if place == "thread" else 1)
 
 
-async def test_a_message_whose_answer_was_lost_is_not_posted_twice_by_the_retry(
-    anna: Person, model: LiveModel
-) -> None:
+async def test_a_message_whose_answer_was_lost_is_not_posted_twice_by_the_retry(anna: Person, model: LiveModel) -> None:
     await anna.ask_and_read("Before", "Yes.")
 
     async def lost(route: Route) -> None:

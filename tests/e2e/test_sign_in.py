@@ -25,7 +25,9 @@ async def test_the_printed_link_signs_in_once(stranger: Person, served: Served) 
     assert "token" not in stranger.page.url
     await stranger.page.context.clear_cookies()
     await stranger.page.goto(link)
-    await expect(stranger.page.get_by_role("alert")).to_contain_text("This sign-in link was used already or is too old.")
+    await expect(stranger.page.get_by_role("alert")).to_contain_text(
+        "This sign-in link was used already or is too old."
+    )
     await expect(stranger.heading("Sign in")).to_be_visible()
 
 

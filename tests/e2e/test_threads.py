@@ -122,5 +122,5 @@ async def one_stream(person: Person, served: Served) -> None:
     """In the end the page holds one stream open; those it left take a moment to be noticed."""
     registry = served.application.state.streams
     async with asyncio.timeout(10):
-        while len(registry) != 1:  # noqa: ASYNC110 - the registry has no event for it
+        while len(registry) != 1:
             await person.page.evaluate("new Promise(requestAnimationFrame)")

@@ -17,7 +17,9 @@ HOSTILE = (
     "![pixel](https://tracker.invalid/pixel.png)",
 )
 HANDLERS = """[...document.querySelectorAll("#root *")].flatMap((one) =>
-  [...one.attributes].filter((at) => at.name.startsWith("on") || /^\\s*javascript:/i.test(at.value)).map((at) => at.name))"""
+  [...one.attributes]
+    .filter((at) => at.name.startsWith("on") || /^\\s*javascript:/i.test(at.value))
+    .map((at) => at.name))"""
 
 
 async def harmless(person: Person) -> None:
@@ -70,7 +72,8 @@ async def test_the_policy_forbids_what_the_page_does_not_need(anna: Person) -> N
     assert "unsafe" not in policy
     refused = await anna.page.evaluate(
         """() => new Promise((tell) => {
-          document.addEventListener("securitypolicyviolation", (event) => tell(event.effectiveDirective), { once: true });
+          const name = "securitypolicyviolation";
+          document.addEventListener(name, (event) => tell(event.effectiveDirective), { once: true });
           const script = document.createElement("script");
           script.textContent = "window.harmed = 1";
           document.body.append(script);
