@@ -132,8 +132,10 @@ class Worker:
                     await self._take_all()
             finally:
                 waiting.cancel()
-                with contextlib.suppress(asyncio.CancelledError, StopAsyncIteration):
-                    await waiting
+                # Not awaited itself: its CancelledError could not be told from one that is meant for this task.
+                await asyncio.wait([waiting])
+                if not waiting.cancelled():
+                    waiting.exception()
 
     async def _drop_dead_leases(self) -> None:
         """Leases of workers on this machine whose process is gone need not lapse: their runs are taken at once."""

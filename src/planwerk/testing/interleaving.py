@@ -40,6 +40,9 @@ class Watched(Coroutine[Any, Any, Any]):
         self._pause: Coroutine[Any, Any, None] | None = None
         self._value: Any = None
 
+    def __repr__(self) -> str:
+        return f"<watched {getattr(self._inner, '__qualname__', self._inner)}>"
+
     def send(self, value: Any, /) -> Any:
         if self._pause is None:
             self._pause = self._owner.at_await()
