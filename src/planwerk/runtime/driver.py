@@ -431,7 +431,11 @@ class RunDriver:
         ready = self.program.steps[execution.step.name]
         STEP.set(ready.name)
         try:
-            verdict = await ask(ready, execution, self._make_context(self, execution, 1))
+            while True:
+                self.schedule.begin_asking(execution)
+                verdict = await ask(ready, execution, self._make_context(self, execution, 1))
+                if verdict or self._closing or not self.schedule.was_overtaken(execution):
+                    break  # a "no" that an event has overtaken is none: it would hold the binding past its wake-up
         except asyncio.CancelledError:
             return
         except Exception as error:

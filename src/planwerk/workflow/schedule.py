@@ -16,6 +16,7 @@ declaration, calls before their callers.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from planwerk.workflow import entries as journal
 from planwerk.workflow.binding import execution_of_one, lay_in, rebuild, take
@@ -37,6 +38,9 @@ from planwerk.workflow.waiting import (
 )
 
 AskKey = tuple[str, int, tuple[tuple[int, ...], ...]]
+BEING_ASKED: Final = -1
+OVERTAKEN: Final = -2
+"""`Execution.asked_after` while its precondition works; else what had happened when it said no, 0 to ask it again."""
 
 
 class Decision:
@@ -309,7 +313,7 @@ class RunSchedule:
                 scope.direct.append((step, seen))
             else:
                 lay_in(scope, step, step.parameters[place], seen)
-                if scope.held:
+                if scope.held or self.asked:
                     self._ask_again(scope, step)
         for step in kind.watchers:
             for watched in step.watched:
@@ -322,6 +326,17 @@ class RunSchedule:
             if held.step is step:
                 held.asked_after = 0
                 scope.candidates |= step.bit
+        for asked in self.asked.values():
+            if asked.step is step and asked.scope is scope and asked.asked_after == BEING_ASKED:
+                asked.asked_after = OVERTAKEN
+
+    def begin_asking(self, execution: Execution) -> None:
+        """The precondition of this binding reads what there is now."""
+        execution.asked_after = BEING_ASKED
+
+    def was_overtaken(self, execution: Execution) -> bool:
+        """Whether an event came, since the asking began, after which a "no" would have to be asked again (E3.6)."""
+        return execution.asked_after == OVERTAKEN
 
     def open_from_outside(self, request: Event) -> Scope:
         """Open a call as if the blueprint's own scope had returned its request; for exploring one scope alone."""
@@ -467,7 +482,7 @@ class RunSchedule:
             scope.candidates |= step.bit if eligible_round(scope, step) is not None else 0
 
     def _ask(self, execution: Execution, decision: Decision) -> None:
-        execution.asked_after = -1
+        execution.asked_after = BEING_ASKED
         self._activate(execution)
         self.asked[(execution.step.name, execution.scope.position, execution.positions)] = execution
         decision.asks.append(execution)
