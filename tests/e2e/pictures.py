@@ -20,8 +20,8 @@ BLOCK_PIXELS: Final = 40
 
 SCRIPT: Final = """
 async ([actual, reference, channel, side]) => {
-  const read = async (data) => {
-    const image = await createImageBitmap(await (await fetch("data:image/png;base64," + data)).blob());
+  const read = async (text) => {
+    const image = await createImageBitmap(await (await fetch("data:image/png;base64," + text)).blob());
     const canvas = new OffscreenCanvas(image.width, image.height);
     const context = canvas.getContext("2d", { willReadFrequently: true });
     context.drawImage(image, 0, 0);

@@ -17,6 +17,7 @@ from tests.e2e.pictures import compare, small
 from tests.e2e.scenes import SCENES
 from tests.e2e.staging import HEIGHTS, staged
 
+ROOT: Final = Path(__file__).parents[2]
 REFERENCES: Final = Path(__file__).parent / "screenshots"
 ACTUAL: Final = REFERENCES / "actual"
 WRITING: Final = os.environ.get("PLANWERK_SCREENSHOTS") == "write"
@@ -27,6 +28,14 @@ ALWAYS: Final[list[Look]] = [
     *((scene, "dark", 390, "de") for scene in SCENES),
 ]
 ALL: Final[list[Look]] = list(product(SCENES, ("light", "dark"), HEIGHTS, ("en", "de")))
+
+
+IN_README: Final[Look] = ("thread-done", "light", 1440, "en")
+
+
+def reference_of(look: Look) -> Path:
+    """The README shows one of the references, so that it is never out of date."""
+    return ROOT / "docs/images/thread.png" if look == IN_README else REFERENCES / f"{name_of(look)}.png"
 
 
 def name_of(look: Look) -> str:
@@ -40,7 +49,7 @@ def name_of(look: Look) -> str:
 )
 async def test_the_screen_looks_as_it_should(browser: Browser, tmp_path: Path, look: Look) -> None:
     scene, theme, width, language = look
-    reference = REFERENCES / f"{name_of(look)}.png"
+    reference = reference_of(look)
     async with staged(browser, tmp_path, scene, theme=theme, width=width, language=language) as stage:
         await stage.person.page.evaluate("document.fonts.ready.then(() => undefined)")
         picture = await stage.person.page.screenshot(animations="disabled", caret="hide")
