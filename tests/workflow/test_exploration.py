@@ -169,6 +169,28 @@ def test_one_input_that_comes_more_than_once_beside_one_that_does_not_is_sound()
     assert problems(given) == []
 
 
+@pytest.mark.parametrize(
+    ("again", "warned"),
+    [("Again -> (A, B)", False), ("Again -> (A, B) | A", True), ("Again -> A", False), ("Again -> (A, C)", False)],
+    ids=["both", "one of both", "one of no loop", "through another step"],
+)
+def test_an_input_of_a_loop_that_can_come_round_without_the_other_is_a_warning(again: str, warned: bool) -> None:
+    found = problems(
+        {
+            "begin": "Start -> (A, B)",
+            "pair": "A, B -> Again | Stop",
+            "again": again,
+            "turn": "C -> B",
+        }
+        if "C" in again
+        else {"begin": "Start -> (A, B)", "pair": "A, B -> Again | Stop", "again": again}
+    )
+
+    alone = [(severity, message) for severity, message in found if "can come round again without" in message]
+    assert [severity for severity, _ in alone] == (["warning"] if warned else [])
+    assert all("b can come" not in message for _, message in alone)
+
+
 def test_two_inputs_of_one_loop_that_come_once_a_round_are_sound() -> None:
     given = {
         "ask": "Start -> Query",
