@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, async_playwright
 
+from planwerk.server.static_files import STATIC
 from tests.e2e.live_model import LiveModel
 from tests.e2e.person import Person, enter
 from tests.e2e.served import Served
@@ -43,6 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest_asyncio.fixture(loop_scope="session", scope="session")
 async def browser() -> AsyncGenerator[Browser]:
     """Debian's chromium, as CI has it."""
+    assert (STATIC / "index.html").is_file(), "the web client is not built: run `make setup`, or `npm run build` in ui/"
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         yield browser
