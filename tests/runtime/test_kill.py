@@ -120,7 +120,8 @@ async def kills(folder: Path, times: int, seed: int) -> None:
         runs, threads = await accept(folder)
         ended, lives = False, 0
         while not ended and killed < times:
-            ended = await life(folder, chance.uniform(0.0, 0.12))
+            # Every other life is long enough to finish a step: one in flight at three kills in a row is poison (E7.2).
+            ended = await life(folder, chance.uniform(0.0, 0.12) if lives % 2 == 0 else chance.uniform(0.3, 0.8))
             lives += 1
             killed += not ended
         if not ended:
