@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from playwright.async_api import Route, expect
 
@@ -52,6 +54,50 @@ async def test_a_message_that_could_not_be_sent_stays_in_the_box(
     await expect(alert).to_have_count(0)
     await expect(anna.messages.get_by_text("important 1", exact=True)).to_have_count(1)
     assert model.asked_times == (2 if place == "thread" else 1)
+
+
+async def test_a_question_asked_before_the_page_knows_the_agents_is_sent_when_it_does(
+    stranger: Person, model: LiveModel
+) -> None:
+    asked, hold = asyncio.Event(), asyncio.Event()
+
+    async def slow(route: Route) -> None:
+        asked.set()
+        await hold.wait()
+        await route.continue_()
+
+    await stranger.page.route("**/api/profiles", slow)
+    await stranger.sign_in()
+    await asked.wait()
+    await stranger.composer.fill("Already?")
+    await stranger.composer.press("Enter")
+    await expect(stranger.button("Sending")).to_be_visible()
+    hold.set()
+
+    await model.answer("Now.")
+    await expect(stranger.answers.last).to_contain_text("Now.")
+    await expect(stranger.messages.get_by_text("Already?", exact=True)).to_have_count(1)
+
+
+async def test_a_message_sent_while_the_thread_is_still_being_read_is_sent(anna: Person, model: LiveModel) -> None:
+    await anna.ask_and_read("Before", "Yes.")
+    asked, hold = asyncio.Event(), asyncio.Event()
+
+    async def slow(route: Route) -> None:
+        asked.set()
+        await hold.wait()
+        await route.continue_()
+
+    await anna.page.route("**/api/workspaces/*/log*", slow)
+    await anna.page.reload()
+    await asked.wait()
+    await anna.composer.fill("Already?")
+    await anna.composer.press("Enter")
+    await model.answer("Now.")
+    hold.set()
+
+    await expect(anna.answers.last).to_contain_text("Now.")
+    await expect(anna.messages.get_by_text("Already?", exact=True)).to_have_count(1)
 
 
 async def test_a_message_whose_answer_was_lost_is_not_posted_twice_by_the_retry(anna: Person, model: LiveModel) -> None:

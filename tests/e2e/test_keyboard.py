@@ -79,6 +79,7 @@ async def test_asking_reading_the_steps_and_a_follow_up(anna: Person, model: Liv
 
 
 async def test_queueing_and_stopping(anna: Person, model: LiveModel) -> None:
+    await expect(anna.composer).to_be_focused()
     await anna.page.keyboard.type("First?")
     await anna.page.keyboard.press("Enter")
     first = await model.next_answer()

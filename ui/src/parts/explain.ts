@@ -11,9 +11,18 @@ export class TooLarge extends Error {
   }
 }
 
+/** There is no profile that the person may ask. */
+export class NoAgent extends Error {
+  constructor() {
+    super("There is no agent to ask.");
+    this.name = "NoAgent";
+  }
+}
+
 /** What happened and what to do now, in one or two short sentences. */
 export function explain(error: unknown, t: TFunction, locale: string, limit?: number): string {
   if (error instanceof TooLarge) return t("error.tooLarge", { limit: bytes(error.limit, locale) });
+  if (error instanceof NoAgent) return `${t("home.noProfiles")} ${t("home.noProfilesHint")}`;
   if (!(error instanceof Refused)) return navigator.onLine ? t("error.unreachable") : t("error.offline");
   const { problem } = error;
   if (problem.status === 401) return t("error.signedOut");

@@ -65,6 +65,43 @@ describe("the home screen", () => {
     expect(window.location.pathname).toBe(`/threads/${id}`);
   });
 
+  it("sends what was asked before the agents were known, once they are", async () => {
+    takeMessages();
+    let answer: (response: Response) => void = () => undefined;
+    server.on("GET /api/profiles", () => new Promise<Response>((resolve) => (answer = resolve)));
+    await openApp("/");
+    const box = screen.getByRole("textbox", { name: "Message" });
+    fireEvent.change(box, { target: { value: "early" } });
+    fireEvent.keyDown(box, { key: "Enter", keyCode: 13 });
+    await settle();
+    expect(posts()).toHaveLength(0);
+    expect(screen.getByRole("button", { name: "Sending" })).toBeInTheDocument();
+    answer(json({ items: [PROFILE], next: null }));
+    await settle();
+    expect(posts()[0]).toMatchObject({ path: "/api/threads", body: { profile: "assistant" } });
+    expect(posts()[1]?.body).toMatchObject({ content: "early" });
+    expect(window.location.pathname).toMatch(/^\/threads\//);
+  });
+
+  it("says that the agents could not be read, keeps the question, and reads them again", async () => {
+    takeMessages();
+    server.on("GET /api/profiles", () => problem(500, "internal", "The disk is full."));
+    await openApp("/");
+    expect(screen.getByText("The agents could not be read.")).toBeInTheDocument();
+    expect(screen.queryByText(/There is no agent you may ask/)).toBeNull();
+    const box = screen.getByRole("textbox", { name: "Message" });
+    fireEvent.change(box, { target: { value: "kept" } });
+    fireEvent.keyDown(box, { key: "Enter", keyCode: 13 });
+    await settle();
+    expect(screen.getByText(/The disk is full/)).toBeInTheDocument();
+    expect(box).toHaveValue("kept");
+    server.on("GET /api/profiles", () => json({ items: [PROFILE], next: null }));
+    const agents = screen.getByText("The agents could not be read.").closest<HTMLElement>("[role=alert]");
+    fireEvent.click(within(agents ?? document.body).getByRole("button", { name: "Try again" }));
+    await settle();
+    expect(screen.getByRole("button", { name: /Assistant/ })).toBeInTheDocument();
+  });
+
   it("says so when there is no agent to ask", async () => {
     server.on("GET /api/profiles", () => json({ items: [], next: null }));
     await openApp("/");

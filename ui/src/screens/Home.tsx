@@ -3,12 +3,14 @@ import { useNavigate } from "react-router";
 import type { Profile } from "../api/types";
 import * as server from "../client/endpoints";
 import { newId } from "../client/ids";
+import { ErrorLine } from "../parts/ErrorLine";
+import { NoAgent } from "../parts/explain";
 import { Icon } from "../parts/Icon";
 import { Skeleton } from "../parts/Skeleton";
 import { useTexts } from "../parts/useTexts";
 import { usePreferences } from "../store/preferences";
 import { useSession } from "../store/session";
-import { knowThread, useView } from "../store/view";
+import { knownProfiles, knowThread, loadProfiles, useView } from "../store/view";
 import { Composer, SendError } from "../thread/Composer";
 import { useSender, type Outgoing } from "../thread/useSender";
 
@@ -16,8 +18,9 @@ export function Home() {
   const { t } = useTexts();
   const profiles = useView((state) => state.profiles);
   const { lastProfile, change } = usePreferences();
-  const chosen = profiles?.find((one) => one.id === lastProfile) ?? profiles?.[0] ?? null;
-  const send = useNewThread(chosen);
+  const failed = useView((state) => state.profilesFailed);
+  const chosen = chosenOf(profiles, lastProfile);
+  const send = useNewThread();
   const sender = useSender("new", send);
   const none = profiles?.length === 0;
   return (
@@ -32,7 +35,7 @@ export function Home() {
             sender={sender}
             rows={2}
             focusFirst
-            disabled={chosen === null}
+            disabled={none}
             label={chosen === null ? t("composer.message") : t("composer.messageTo", { profile: chosen.name })}
             placeholder={chosen === null ? "" : t("home.ask", { profile: chosen.name })}
           />
@@ -41,7 +44,8 @@ export function Home() {
           <h2 className="agents-head" id="agents">
             {t("home.agents")}
           </h2>
-          {profiles === null && <Skeleton label={t("app.loading")} groups={3} />}
+          {failed && <ErrorLine title={t("home.profilesFailed")} action={{ label: t("app.retry"), run: loadProfiles }} />}
+          {profiles === null && !failed && <Skeleton label={t("app.loading")} groups={3} />}
           {none && (
             <p className="soft">
               {t("home.noProfiles")} {t("home.noProfilesHint")}
@@ -64,14 +68,22 @@ export function Home() {
   );
 }
 
-/** Makes the thread, posts the first message, opens the thread. What succeeded is not done again by a retry. */
-function useNewThread(profile: Profile | null): (message: Outgoing) => Promise<void> {
+function chosenOf(profiles: Profile[] | null, last: string | null): Profile | null {
+  return profiles?.find((one) => one.id === last) ?? profiles?.[0] ?? null;
+}
+
+/**
+ * Makes the thread, posts the first message, opens the thread. Who is faster than the list of profiles has the question
+ * sent when it is there. What succeeded is not done again by a retry.
+ */
+function useNewThread(): (message: Outgoing) => Promise<void> {
   const navigate = useNavigate();
   const workspace = useSession((state) => state.session?.private_workspace ?? "");
   const made = useRef<{ thread: string; profile: string } | null>(null);
   return useCallback(
     async ({ message_id, content }: Outgoing) => {
-      if (profile === null) return;
+      const profile = chosenOf(await knownProfiles(), usePreferences.getState().lastProfile);
+      if (profile === null) throw new NoAgent();
       if (made.current?.profile !== profile.id) {
         const thread = newId();
         knowThread(await server.createThread(thread, workspace, profile.id));
@@ -82,7 +94,7 @@ function useNewThread(profile: Profile | null): (message: Outgoing) => Promise<v
       made.current = null;
       void navigate(`/threads/${thread}`);
     },
-    [navigate, profile, workspace],
+    [navigate, workspace],
   );
 }
 

@@ -103,7 +103,6 @@ function Conversation({ id, failed, more }: { id: string; failed: boolean; more:
           label={t("composer.message")}
           placeholder={answerer === null ? "" : t("home.ask", { profile: answerer })}
           working={working}
-          disabled={loading}
           onStop={() => stop(working, setProblem)}
         />
       </div>

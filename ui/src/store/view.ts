@@ -30,6 +30,8 @@ interface ViewStore {
   nextThreads: string | null;
   listLoading: Loading;
   profiles: Profile[] | null;
+  /** The profiles could not be read, and nobody asked for them since. */
+  profilesFailed: boolean;
   opened: Readonly<Record<string, OpenedThread>>;
   connection: ConnectionState;
 }
@@ -40,6 +42,7 @@ export const useView = create<ViewStore>()(() => ({
   nextThreads: null,
   listLoading: "loading",
   profiles: null,
+  profilesFailed: false,
   opened: {},
   connection: "connecting",
 }));
@@ -219,21 +222,47 @@ export function startView(workspace: string): void {
   workspaceId = workspace;
   watch.start(workspace);
   void loadThreads();
-  void loadProfiles();
+  loadProfiles();
 }
 
 export function stopView(): void {
   watch.stop();
-  set({ view: EMPTY_VIEW, summaries: NO_SUMMARIES, nextThreads: null, listLoading: "loading", opened: {}, profiles: null });
+  workspaceId = "";
+  readingProfiles = null;
+  set({ view: EMPTY_VIEW, summaries: NO_SUMMARIES, nextThreads: null, listLoading: "loading", opened: {} });
+  set({ profiles: null, profilesFailed: false });
 }
 
 export const reconnect = (): void => watch.restart();
 
 export const watchRun = (run: string | null): void => watch.watchRun(run);
 
-export async function loadProfiles(): Promise<void> {
-  const { items } = await server.listProfiles().catch(() => ({ items: [] as Profile[] }));
-  set({ profiles: items });
+let readingProfiles: Promise<Profile[]> | null = null;
+
+/** The profiles of the person: at once when they are known, else after a reading, which callers share. */
+export function knownProfiles(): Promise<Profile[]> {
+  const { profiles } = get();
+  return profiles === null ? (readingProfiles ??= readProfiles()) : Promise.resolve(profiles);
+}
+
+/** Reads them if they are not known; a failure is in the state. */
+export function loadProfiles(): void {
+  knownProfiles().catch(() => undefined);
+}
+
+async function readProfiles(): Promise<Profile[]> {
+  const workspace = workspaceId;
+  set({ profilesFailed: false });
+  try {
+    const { items } = await server.listProfiles();
+    if (workspace === workspaceId) set({ profiles: items });
+    return items;
+  } catch (error) {
+    if (workspace === workspaceId) set({ profilesFailed: true });
+    throw error;
+  } finally {
+    if (workspace === workspaceId) readingProfiles = null;
+  }
 }
 
 export async function loadThreads(): Promise<void> {
