@@ -20,9 +20,6 @@ DueT = TypeVar("DueT")
 class Driven(Protocol[DueT]):
     """The driver whose entries are written."""
 
-    @property
-    def run(self) -> RunId: ...
-
     def take_due(self) -> DueT:
         """What the pending entries made due; it is started once they are written."""
         ...
@@ -52,7 +49,10 @@ class Appends(Generic[DueT]):
     """
 
     def __init__(self, store: Journal, fence: int, driven: Driven[DueT]) -> None:
+        self.run = RunId("")
+        """Set before anything is recorded."""
         self.pending: list[journal.Entry] = []
+        """Recorded and not yet being written; always the same list."""
         self.version = 0
         """Entries in the journal."""
         self.is_flushing = False
@@ -68,13 +68,15 @@ class Appends(Generic[DueT]):
         if self.is_flushing:
             return
         self.is_flushing = True
-        driven, entries = self._driven, self.pending
+        driven, pending = self._driven, self.pending
+        entries: list[journal.Entry] = []
         try:
-            while self.pending and not self._given_up:
-                entries, self.pending = self.pending, []
+            while pending and not self._given_up:
+                entries = pending.copy()
+                pending.clear()
                 due = driven.take_due()
                 self.version = await self._store.append(
-                    driven.run, entries, expected_version=self.version, fence=self._fence
+                    self.run, entries, expected_version=self.version, fence=self._fence
                 )
                 driven.appended(entries, due)
         except (StaleFence, StaleVersion) as lost:
@@ -111,7 +113,7 @@ class Appends(Generic[DueT]):
             self.flush_soon()
             await asyncio.shield(self._quiet)
         if self._given_up:
-            raise RunLost(str(self._driven.run), "it has passed on before this was written")
+            raise RunLost(str(self.run), "it has passed on before this was written")
 
     def give_up(self) -> None:
         """Write nothing more."""

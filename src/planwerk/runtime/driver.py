@@ -108,6 +108,7 @@ class RunDriver:
         self._make_id = make_id
         self._grace_seconds = grace_seconds
         self._appends = Appends(store, fence, self)
+        self._pending = self._appends.pending
         self._starting: list[tuple[Execution, int]] = []
         self._asking: list[Execution] = []
         self._responses = 0
@@ -123,7 +124,8 @@ class RunDriver:
         self._status: RunEndStatus = "completed"
         self._error: journal.ErrorInfo | None = None
         self._end_task: asyncio.Task[None] | None = None
-        self._ended: asyncio.Future[journal.RunEnded] = asyncio.get_running_loop().create_future()
+        self._loop = asyncio.get_running_loop()
+        self._ended: asyncio.Future[journal.RunEnded] = self._loop.create_future()
         self._deadline_seconds = deadline_seconds
         self._deadline: asyncio.TimerHandle | None = None
         self._context = contextvars.copy_context()
@@ -134,11 +136,13 @@ class RunDriver:
     async def open(self, opened: journal.RunOpened, start: Event) -> None:
         """Write the run's first entries and begin; returns when they are durable."""
         self.opened, self.start = opened, start
+        self._appends.run = opened.run
         self.tally.count(opened)
+        now = self._clock()
         self._record(opened)
-        self._record(journal.EventPublished(start, EventId(self._make_id()), self._clock()))
+        self._record(journal.EventPublished(start, EventId(self._make_id()), now))
         self._arm_deadline()
-        self._decide()
+        self._decide(now)
         await self._appends.flush()
 
     async def resume(self, found: list[journal.Entry]) -> None:
@@ -156,6 +160,7 @@ class RunDriver:
         assert isinstance(opened, journal.RunOpened)
         assert isinstance(first, journal.EventPublished)
         self.opened, self.start = opened, first.event
+        self._appends.run = opened.run
         attempts = self._fold(found)
         if self.schedule.ended:
             last = found[-1]
@@ -175,7 +180,7 @@ class RunDriver:
             self._arm_deadline()
             for execution in list(self.schedule.in_flight.values()):
                 self._start_again(execution, attempts[execution.id], now)
-            self._follow(self.schedule.decide_all(self._make_id))
+            self._follow(self.schedule.decide_all(self._make_id), now)
         await self._appends.flush()
 
     @property
@@ -214,9 +219,8 @@ class RunDriver:
         self._starting.append((execution, last.number + 1))
 
     def _arm_deadline(self) -> None:
-        loop = asyncio.get_running_loop()
         left = self._deadline_seconds - self.tally.active_microseconds / 1e6
-        self._deadline = loop.call_later(max(left, 0.0), self._deadline_passed)
+        self._deadline = self._loop.call_later(max(left, 0.0), self._deadline_passed)
 
     def _deadline_passed(self) -> None:
         if not self._closing:
@@ -261,8 +265,9 @@ class RunDriver:
                 f"no open request at position {request} of run {self.run} (E8.1).",
                 what_to_do="Look at the run: it was answered before, timed out, or the run has stopped.",
             )
-        self._record(journal.EventPublished(event, EventId(self._make_id()), self._clock(), answers=request))
-        self._decide()
+        now = self._clock()
+        self._record(journal.EventPublished(event, EventId(self._make_id()), now, answers=request))
+        self._decide(now)
         await self._appends.written()
 
     async def release(self) -> None:
@@ -301,8 +306,9 @@ class RunDriver:
         ready = self.program.steps[execution.step.name]
         STEP.set(ready.name)
         try:
-            if ready.is_plain and not ready.is_generator and ready.timeout_seconds is None:
-                outputs = checked(ready, await ready.call(execution, None))
+            if ready.is_simple:
+                returned = await ready.function(ready.owner(), *execution.arguments())
+                outputs = [returned] if type(returned) in ready.outputs else checked(ready, returned)
             else:
                 context = self._make_context(self, execution, attempt)
                 outputs = await call_step(ready, execution, context, lambda event: self.displayed(execution, event))
@@ -371,21 +377,22 @@ class RunDriver:
             else:
                 self._record(journal.EventPublished(event, EventId(self._make_id()), now, execution.id))
         self._record(journal.ExecutionFinished(execution.id, now, attempt, tuple(positions)))
-        self._after_landing()
+        self._after_landing(now)
 
     def _land_failed(self, execution: Execution, attempt: int, error: journal.ErrorInfo) -> None:
         if execution.id in self.schedule.in_flight:
-            self._record(journal.ExecutionFailed(execution.id, self._clock(), error, attempt))
-            self._after_landing()
+            now = self._clock()
+            self._record(journal.ExecutionFailed(execution.id, now, error, attempt))
+            self._after_landing(now)
 
-    def _after_landing(self) -> None:
+    def _after_landing(self, now: int) -> None:
         stop = self.schedule.stop
         if stop is None:
-            self._decide()
+            self._decide(now)
         elif not self._stopped:
             self._stopped = True
             self._status, self._error = outcome_of(stop)
-            self._record(journal.StopReached(self._stop_position(), self._clock()))
+            self._record(journal.StopReached(self._stop_position(), now))
             self._begin_closing()
 
     async def _attempt_failed(self, ready: ReadyStep, execution: Execution, attempt: int, error: BaseException) -> None:
@@ -447,24 +454,24 @@ class RunDriver:
         if self._closing:
             return
         scope, step = execution.scope.position, execution.step.name
-        self._record(journal.PreconditionAnswered(step, scope, execution.positions, verdict, self._clock()))
-        self._decide()
+        now = self._clock()
+        self._record(journal.PreconditionAnswered(step, scope, execution.positions, verdict, now))
+        self._decide(now)
         self._appends.flush_soon()  # in a task of its own: this one may be cancelled, and an append must not be
 
     # The journal ------------------------------------------------------------------------------------------------------
 
     def _record(self, entry: journal.Entry) -> None:
         self.schedule.apply(entry)
-        self._appends.pending.append(entry)
+        self._pending.append(entry)
 
-    def _decide(self) -> None:
-        self._follow(self.schedule.decide(self._make_id))
+    def _decide(self, now: int) -> None:
+        self._follow(self.schedule.decide(self._make_id), now)
 
-    def _follow(self, decision: Decision) -> None:
+    def _follow(self, decision: Decision, now: int) -> None:
         if decision.due:
-            now = self._clock()
             for execution in decision.due:
-                self._appends.pending.append(entry_of(execution, now))
+                self._pending.append(entry_of(execution, now))
                 self._starting.append((execution, 1))
             self.tally.executions += len(decision.due)
         if decision.asks:
@@ -518,8 +525,7 @@ class RunDriver:
     def _launch(self, starting: list[tuple[Execution, int]], asking: list[Execution]) -> None:
         if self._closing:
             return
-        create_task = asyncio.get_running_loop().create_task
-        tasks, context = self._tasks, self._context
+        create_task, tasks, context = self._loop.create_task, self._tasks, self._context
         for execution, attempt in starting:
             tasks[execution.id] = create_task(self._execute(execution, attempt), context=context.copy())
         for execution in asking:
@@ -565,7 +571,7 @@ class RunDriver:
 
     def _stop_position(self) -> int:
         stop = self.schedule.stop
-        for back, entry in enumerate(reversed(self._appends.pending)):
+        for back, entry in enumerate(reversed(self._pending)):
             if isinstance(entry, journal.EventPublished) and entry.event is stop:
                 return self.schedule.position - back
         return self.schedule.position
@@ -575,7 +581,7 @@ class RunDriver:
         self._closing = True
         self._disarm()
         if (self._tasks or self._ask_tasks) and not self._releasing:
-            self._end_task = asyncio.get_running_loop().create_task(self._drain())
+            self._end_task = self._loop.create_task(self._drain())
 
     async def _drain(self) -> None:
         graced: dict[ExecutionId, asyncio.Task[None]] = {}
@@ -599,7 +605,7 @@ class RunDriver:
         """The last entry, once nothing is in flight here any more (E4.2)."""
         if self._end_task is not None or self.is_over or self._ended.done():
             return
-        if self.schedule.stop is None or self._appends.pending:
+        if self.schedule.stop is None or self._pending:
             return
         now = self._clock()
         for execution in list(self.schedule.in_flight.values()):

@@ -60,6 +60,8 @@ class ReadyStep:
     timeout_seconds: float | None
     is_plain: bool
     """Takes only events, in the order of its signature: called with them, and nothing is injected."""
+    is_simple: bool
+    """Is plain, and awaited as it stands: no generator, no timeout."""
     only_displays: bool
     """Nothing it returns moves the run, so it may finish after a stop (E4.2)."""
     precondition: Precondition | None
@@ -122,6 +124,7 @@ def _ready(
     plan: ScopePlan, step: StepPlan, composition: Composition, config_class: type[AgentConfig], providers: Providers
 ) -> ReadyStep:
     spec = step.spec
+    is_plain = not spec.signature().injected
     return ReadyStep(
         name=step.name,
         owner=plan.capability or composition.blueprint,
@@ -134,7 +137,8 @@ def _ready(
         stop_on_error=spec.stop_on_error,
         retry=spec.retry,
         timeout_seconds=spec.timeout_seconds,
-        is_plain=not spec.signature().injected,
+        is_plain=is_plain,
+        is_simple=is_plain and not step.returns.generator and spec.timeout_seconds is None,
         only_displays=not any(issubclass(cls, ControlEvent) for cls in step.returns.classes),
         precondition=_precondition(step, config_class, providers),
     )

@@ -10,7 +10,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NewType, TypeVar
 
 from planwerk.workflow.errors import MalformedId
@@ -47,7 +47,7 @@ class IdSource:
     """Makes UUIDv7s that grow strictly within one process (RFC 9562, §6.2, method 1).
 
     The last 48 bits are drawn anew for each millisecond, so ids of other processes never meet ours; the 26 bits
-    before them count within it.
+    before them count within it. Threads share a source without a lock, which is taken for a new millisecond only.
     """
 
     def __init__(
@@ -58,37 +58,51 @@ class IdSource:
         self._clock_ns = clock_ns
         self._entropy = entropy
         self._lock = threading.Lock()
-        self._millisecond = 0
-        self._count = 0
-        self._left = 0
-        self._block = 0
-        self._head = ""
-        self._tail = ""
+        self._block = _Block(0, "", "", range(0))
+        self._number = 0
+        """Of the block within its millisecond."""
 
     def __call__(self) -> str:
-        with self._lock:
-            millisecond = self._clock_ns() // 1_000_000
-            if millisecond > self._millisecond or not self._left:
-                self._begin(max(millisecond, self._millisecond))
-            self._left -= 1
-            self._count += 1
-            return f"{self._head}{self._count:04x}{self._tail}"
+        block = self._block
+        if self._clock_ns() < block.until_ns:
+            for count in block.counts:
+                return f"{block.head}{count:04x}{block.tail}"
+        return self._of_next_block(block)
 
-    def _begin(self, millisecond: int) -> None:
-        """A new millisecond, or the next 16,384 ids of the same one."""
-        if millisecond == self._millisecond:
-            self._block += 1
-            if self._block > 0xFFF:
-                millisecond += 1  # more than 67 million in one millisecond: borrow from the next
-        if millisecond > self._millisecond:
-            self._block = 0
-            self._millisecond = millisecond
-            self._tail = f"-{self._entropy(6).hex()}"
+    def _of_next_block(self, used: _Block) -> str:
+        with self._lock:
+            if self._block is used:
+                self._block = self._make_block(used)
+        return self()
+
+    def _make_block(self, used: _Block) -> _Block:
+        """For a new millisecond, or the next 16,384 ids of the same one."""
+        before = used.until_ns // 1_000_000 - 1
+        millisecond = max(self._clock_ns() // 1_000_000, before)
+        tail = used.tail
+        self._number += 1
+        if millisecond == before and self._number > 0xFFF:
+            millisecond += 1  # more than 67 million in one millisecond: borrow from the next
+        if millisecond > before:
+            self._number = 0
+            tail = f"-{self._entropy(6).hex()}"
         text = f"{millisecond:012x}"
-        self._head = f"{text[:8]}-{text[8:]}-7{self._block:03x}-"
-        first = int.from_bytes(self._entropy(2)) & 0x1FFF if not self._block else 0
-        self._count = 0x8000 + first - 1
-        self._left = 0x4000 - first
+        first = int.from_bytes(self._entropy(2)) & 0x1FFF if not self._number else 0
+        counts = range(0x8000 + first, 0xC000)
+        return _Block((millisecond + 1) * 1_000_000, f"{text[:8]}-{text[8:]}-7{self._number:03x}-", tail, counts)
+
+
+class _Block:
+    """Ids that differ in four digits."""
+
+    __slots__ = ("counts", "head", "tail", "until_ns")
+
+    def __init__(self, until_ns: int, head: str, tail: str, counts: Iterable[int]) -> None:
+        self.until_ns = until_ns
+        """When its millisecond is over."""
+        self.head = head
+        self.tail = tail
+        self.counts: Iterator[int] = iter(counts)
 
 
 new_id: Final = IdSource()

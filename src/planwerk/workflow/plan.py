@@ -47,14 +47,12 @@ class ParameterPlan:
     earlier_steps: Mask = 0
     """The same for what is active in an earlier round, by any path (TS)."""
     earlier_arrivals: Mask = 0
+    is_single: bool = field(init=False)
+    is_list: bool = field(init=False)
 
-    @property
-    def is_single(self) -> bool:
-        return self.shape is Shape.SINGLE
-
-    @property
-    def is_list(self) -> bool:
-        return self.shape.is_list
+    def __post_init__(self) -> None:
+        self.is_single = self.shape is Shape.SINGLE
+        self.is_list = self.shape.is_list
 
 
 @dataclass(slots=True)
@@ -93,10 +91,10 @@ class StepPlan:
     output_mask: Mask = 0
     outcomes: Mask = 0
     """Outcomes of this scope that its work can lead to (OUT)."""
+    has_precondition: bool = field(init=False)
 
-    @property
-    def has_precondition(self) -> bool:
-        return self.spec.precondition is not None
+    def __post_init__(self) -> None:
+        self.has_precondition = self.spec.precondition is not None
 
 
 @dataclass(slots=True)

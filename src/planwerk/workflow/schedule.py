@@ -91,9 +91,9 @@ class RunSchedule:
         """Counts what happened, to ask a held binding again only after a change."""
         self._apply: dict[type, Callable[..., None]] = {
             journal.EventPublished: self._published,
-            journal.ExecutionFinished: self._finished,
+            journal.ExecutionFinished: self._landed,
             journal.ExecutionDue: self._due_recorded,
-            journal.ExecutionFailed: self._failed,
+            journal.ExecutionFailed: self._landed,
             journal.PreconditionAnswered: self._precondition_answered,
             journal.StopReached: self._nothing,
             journal.RunEnded: self._run_ended,
@@ -170,15 +170,7 @@ class RunSchedule:
                 f"step {execution.step.name} returned {type(event).__name__}, which it does not declare (E2.3).",
                 what_to_do="Add the class to its return annotation.",
             )
-        seen = Seen(
-            self.position,
-            event,
-            kind,
-            execution=execution,
-            source=execution.source,
-            place=place,
-            rounds=execution.rounds,
-        )
+        seen = Seen(self.position, event, kind, execution, execution.source, place, execution.rounds)
         if kind.call is not None:
             self._open_call(scope, seen)
         elif kind.answers:
@@ -215,16 +207,10 @@ class RunSchedule:
         if kind is not None:
             self._deliver(caller, Seen(seen.position, seen.event, kind, source=request, rounds=request.rounds))
 
-    def _finished(self, entry: journal.ExecutionFinished) -> None:
-        self._landed(entry.execution, returned=bool(entry.outputs))
-
-    def _failed(self, entry: journal.ExecutionFailed) -> None:
-        self._landed(entry.execution, returned=False)
-
-    def _landed(self, identity: ExecutionId, *, returned: bool) -> None:
-        execution = self.in_flight.pop(identity, None)
+    def _landed(self, entry: journal.ExecutionFinished | journal.ExecutionFailed) -> None:
+        execution = self.in_flight.pop(entry.execution, None)
         if execution is None:
-            raise NotInFlight(identity)
+            raise NotInFlight(entry.execution)
         scope, step = execution.scope, execution.step
         scope.counts[step.index] -= 1
         if not scope.counts[step.index]:
@@ -233,7 +219,7 @@ class RunSchedule:
             scope.count_rounds(step, execution.rounds, _own_round(execution), -1)
         self._changes += 1
         self._touched.add(scope)
-        if not returned and scope.plan.lone:
+        if scope.plan.lone and not (isinstance(entry, journal.ExecutionFinished) and entry.outputs):
             self._offer_empty_start(scope, execution)
 
     def _offer_empty_start(self, scope: Scope, execution: Execution) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Rounds = tuple[int, ...]
 NO_ROUNDS: Final[Rounds] = ()
+NO_ID: Final = ExecutionId("")
 
 
 class Seen:
@@ -31,7 +32,6 @@ class Seen:
         position: int,
         event: Event,
         kind: ClassPlan,
-        *,
         execution: Execution | None = None,
         source: Seen | None = None,
         place: int = 0,
@@ -65,7 +65,7 @@ class Execution:
         self.binding = binding
         self.source = source
         self.rounds = rounds
-        self.id = ExecutionId("")
+        self.id = NO_ID
         self.published = 0
         self.number = 0
         self.asked_after = 0
@@ -73,16 +73,26 @@ class Execution:
     @property
     def positions(self) -> tuple[tuple[int, ...], ...]:
         """The binding as the journal holds it."""
+        binding = self.binding
+        if len(binding) == 1:
+            bound = binding[0]
+            if isinstance(bound, Seen):
+                return ((bound.position,),)
         return tuple(
             () if bound is None else (bound.position,) if isinstance(bound, Seen) else tuple(s.position for s in bound)
-            for bound in self.binding
+            for bound in binding
         )
 
     def arguments(self) -> list[Event | list[Event] | None]:
         """The events of the binding, per parameter."""
+        binding = self.binding
+        if len(binding) == 1:
+            bound = binding[0]
+            if isinstance(bound, Seen):
+                return [bound.event]
         return [
             bound.event if isinstance(bound, Seen) else None if bound is None else [seen.event for seen in bound]
-            for bound in self.binding
+            for bound in binding
         ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from bisect import bisect_right
 from collections.abc import AsyncGenerator, Sequence
 
 from planwerk.runtime.errors import StaleFence, StaleVersion
@@ -18,8 +17,8 @@ class InMemoryJournal:
     def __init__(self) -> None:
         self._runs: dict[RunId, list[Entry]] = {}
         self._fences: dict[RunId, int] = {}
-        self._feed: list[FeedItem] = []
-        self._last = 0
+        self._feed: list[tuple[RunId, int, int]] = []
+        """Per append its run, and the run's version before and after; its place in the feed is its index + 1."""
         self._waiting: list[asyncio.Future[None]] = []
 
     async def append(self, run: RunId, entries: Sequence[Entry], *, expected_version: int, fence: int) -> int:
@@ -33,19 +32,18 @@ class InMemoryJournal:
             raise StaleVersion(run, expected=expected_version, current=len(kept))
         if fence > current:
             self._fences[run] = fence
-        self._last += 1
-        self._feed.append(FeedItem(self._last, run, expected_version + 1, entries))
         kept.extend(entries)
+        version = len(kept)
+        self._feed.append((run, expected_version, version))
         if self._waiting:
             self._wake()
-        return len(kept)
+        return version
 
     async def read(self, run: RunId, after: int = 0) -> list[Entry]:
         return self._runs.get(run, [])[after:]
 
     async def forget(self, run: RunId) -> None:
-        if self._runs.pop(run, None) is not None:
-            self._feed = [item for item in self._feed if item.run != run]
+        self._runs.pop(run, None)
         self._fences.pop(run, None)
 
     async def follow(self, run: RunId, after: int = 0) -> AsyncGenerator[tuple[int, Entry]]:
@@ -61,8 +59,15 @@ class InMemoryJournal:
             await changed
 
     async def feed(self, after: int, limit: int = 100) -> list[FeedItem]:
-        first = bisect_right(self._feed, after, key=lambda item: item.feed)
-        return self._feed[first : first + limit]
+        found: list[FeedItem] = []
+        for place in range(after, len(self._feed)):
+            run, first, last = self._feed[place]
+            kept = self._runs.get(run)
+            if kept is not None:
+                found.append(FeedItem(place + 1, run, first + 1, kept[first:last]))
+                if len(found) == limit:
+                    break
+        return found
 
     async def changes(self) -> AsyncGenerator[None]:
         while True:
