@@ -37,7 +37,7 @@ class Driven(Protocol[DueT]):
         ...
 
     def all_appended(self) -> None:
-        """Nothing is pending."""
+        """Nothing is pending; what this records is written as well."""
         ...
 
 
@@ -71,7 +71,11 @@ class Appends(Generic[DueT]):
         driven, pending = self._driven, self.pending
         entries: list[journal.Entry] = []
         try:
-            while pending and not self._given_up:
+            while not self._given_up:
+                if not pending:
+                    driven.all_appended()
+                    if not pending:
+                        break
                 entries = pending.copy()
                 pending.clear()
                 due = driven.take_due()
@@ -88,7 +92,6 @@ class Appends(Generic[DueT]):
             raise
         finally:
             self.is_flushing = False
-        driven.all_appended()
         if self._quiet is not None:
             self._tell_quiet()
 

@@ -394,6 +394,7 @@ class RunDriver:
             self._status, self._error = outcome_of(stop)
             self._record(journal.StopReached(self._stop_position(), now))
             self._begin_closing()
+            self._end_if_drained()
 
     async def _attempt_failed(self, ready: ReadyStep, execution: Execution, attempt: int, error: BaseException) -> None:
         if self._releasing:
@@ -603,9 +604,7 @@ class RunDriver:
 
     def _end_if_drained(self) -> None:
         """The last entry, once nothing is in flight here any more (E4.2)."""
-        if self._end_task is not None or self.is_over or self._ended.done():
-            return
-        if self.schedule.stop is None or self._pending:
+        if self._end_task is not None or self.schedule.stop is None or self.is_over or self._ended.done():
             return
         now = self._clock()
         for execution in list(self.schedule.in_flight.values()):
@@ -614,4 +613,3 @@ class RunDriver:
         self.tally.until(now)
         ended = journal.RunEnded(self._status, now, self._error, tuple(self.schedule.untaken), self.tally.summary())
         self._record(ended)
-        self._appends.flush_soon()
