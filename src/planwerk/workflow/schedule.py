@@ -15,8 +15,8 @@ declaration, calls before their callers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Final
 
 from planwerk.workflow import entries as journal
 from planwerk.workflow.binding import execution_of_one, lay_in, rebuild, take
@@ -89,15 +89,6 @@ class RunSchedule:
         self._numbers = 0
         self._changes = 0
         """Counts what happened, to ask a held binding again only after a change."""
-        self._apply: dict[type, Callable[..., None]] = {
-            journal.EventPublished: self._published,
-            journal.ExecutionFinished: self._landed,
-            journal.ExecutionDue: self._due_recorded,
-            journal.ExecutionFailed: self._landed,
-            journal.PreconditionAnswered: self._precondition_answered,
-            journal.StopReached: self._nothing,
-            journal.RunEnded: self._run_ended,
-        }
 
     # Entries in ----------------------------------------------------------------------------------------------------
 
@@ -109,12 +100,9 @@ class RunSchedule:
             ScheduleError: The entry names a step, scope or event that this workflow does not have (E7.6).
         """
         self.position += 1
-        handler = self._apply.get(type(entry))
+        handler = self._APPLY.get(type(entry))
         if handler is not None:
-            handler(entry)
-
-    def _nothing(self, entry: journal.Entry) -> None:
-        """Entries that the rules do not read."""
+            handler(self, entry)
 
     def _run_ended(self, entry: journal.RunEnded) -> None:
         self.ended = True
@@ -283,6 +271,16 @@ class RunSchedule:
             if (held.step.name, scope.position, held.positions) == key:
                 return scope.held.pop(index)
         return None
+
+    _APPLY: ClassVar[Mapping[type, Callable[..., None]]] = {
+        journal.EventPublished: _published,
+        journal.ExecutionFinished: _landed,
+        journal.ExecutionDue: _due_recorded,
+        journal.ExecutionFailed: _landed,
+        journal.PreconditionAnswered: _precondition_answered,
+        journal.RunEnded: _run_ended,
+    }
+    """What each kind of entry does; the rules do not read the others."""
 
     # Events into cells ---------------------------------------------------------------------------------------------
 
