@@ -37,12 +37,15 @@ class NothingChanged(CommandError):
 
 @app.command("list")
 def list_(data: Data = None, server: Server = None, key: Key = None, as_json: Json = False) -> None:
-    """List the profiles, the default one first."""
-    found = call(server, key, data, lambda api: api.get("/api/profiles"))
+    """List the profiles, the default one first; those that cannot be used say why."""
+    found = call(server, key, data, lambda api: api.get("/api/profiles?broken=true"))
     if as_json:
         print_json(found)
         return
-    rows = [(each["id"], each["name"], each["model"]["name"], each["description"]) for each in found["items"]]
+    rows = [
+        (each["id"], each["name"], each["model"]["name"], each.get("problem") or each["description"])
+        for each in found["items"]
+    ]
     print_table(("PROFILE", "NAME", "MODEL", "DESCRIPTION"), rows, empty="There are no profiles.")
 
 
@@ -56,6 +59,8 @@ def show(profile: Profile, data: Data = None, server: Server = None, key: Key = 
     print(f"{found['name']} ({found['id']}), version {found['version']}, blueprint {found['blueprint']}")
     print(f"  {found['description']}")
     print(f"  Model: {found['model']['name']} ({found['model']['location']})")
+    if found.get("problem"):
+        print(f"  Cannot be used: {found['problem']}")
     given: dict[str, Any] = found.get("config") or {}
     schema: dict[str, Any] = found.get("config_schema") or {}
     fields: dict[str, dict[str, Any]] = schema.get("properties") or {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from planwerk.workflow.locale_string import LocaleString
 from planwerk.workspace.rules.artifacts import Artifact
 from planwerk.workspace.rules.commands import CreateArtifact, EditArtifact
 from planwerk.workspace.workspaces import Workspaces
+
+log = logging.getLogger(__name__)
 
 PROFILES: Final = SystemActor(name="profiles")
 SLUG: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -142,6 +145,9 @@ class Profile:
     data: ProfileArtifact
     blueprint: type[Agent]
     config: AgentConfig
+    """The blueprint's defaults where there is a problem."""
+    problem: ProfileInvalid | None = None
+    """Why it cannot be used: its blueprint's config has changed since it was stored. It can be read and edited."""
 
     @property
     def slug(self) -> str:
@@ -179,21 +185,35 @@ class ProfileDirectory:
             if blueprint.__name__ not in known:
                 data = _from_template(blueprint, await self._free_slug(tenant, blueprint))
                 await self.create(tenant, data, actor=PROFILES)
+        for profile in await self.all(tenant):
+            if profile.problem is not None:
+                log.warning("%s It is not offered until an admin does: planwerk profiles edit", profile.problem)
 
     async def list(self, tenant: TenantId) -> list[Profile]:
         """The usable profiles: first those of the first blueprint served, in the order of their creation."""
+        return [profile for profile in await self.all(tenant) if profile.problem is None]
+
+    async def all(self, tenant: TenantId) -> list[Profile]:
+        """The profiles in the same order, those among them that have a problem."""
         return list((await self._current(tenant)).values())
 
     async def get(self, tenant: TenantId, slug: str) -> Profile:
-        """The profile of this id, or the one whose artifact has it.
+        """The profile of this id.
 
         Raises:
             UnknownProfile: There is none.
+            ProfileInvalid: Its settings do not fit its blueprint any more.
         """
+        profile = await self._find(tenant, slug)
+        if profile.problem is not None:
+            raise profile.problem
+        return profile
+
+    async def _find(self, tenant: TenantId, slug: str) -> Profile:
         profiles = await self._current(tenant)
         found = profiles.get(slug)
         if found is None:
-            raise UnknownProfile(slug, profiles)
+            raise UnknownProfile(slug, (profile.slug for profile in profiles.values() if profile.problem is None))
         return found
 
     async def create(
@@ -227,7 +247,7 @@ class ProfileDirectory:
             ProfileInvalid: The settings do not fit the blueprint.
             SlugTaken: Another profile has the new slug.
         """
-        profile = await self.get(tenant, slug)
+        profile = await self._find(tenant, slug)
         try:
             edited = ProfileArtifact.model_validate({**profile.data.to_data(), **changes})
         except ValidationError as error:
@@ -276,17 +296,18 @@ class ProfileDirectory:
 
     async def _load(self, tenant: TenantId) -> dict[str, Profile]:
         order = {blueprint.__name__: place for place, blueprint in enumerate(self.blueprints)}
-        usable: list[Profile] = []
+        found: list[Profile] = []
         for stored in await self._stored(tenant):
             if stored.data.blueprint in self.blueprints:
+                blueprint = self.blueprints.get(stored.data.blueprint)
+                problem = None
                 try:
                     config = self.check(stored.data)
-                except ProfileInvalid:
-                    continue
-                blueprint = self.blueprints.get(stored.data.blueprint)
-                usable.append(Profile(stored.id, stored.version, stored.data, blueprint, config))
-        usable.sort(key=lambda profile: order[profile.data.blueprint])
-        return {profile.slug: profile for profile in usable}
+                except ProfileInvalid as error:
+                    config, problem = blueprint.config(), error
+                found.append(Profile(stored.id, stored.version, stored.data, blueprint, config, problem))
+        found.sort(key=lambda profile: order[profile.data.blueprint])
+        return {profile.slug: profile for profile in found}
 
     async def _stored(self, tenant: TenantId) -> Any:
         workspace = self._workspaces.of(tenant, await self.home(tenant), PROFILES)

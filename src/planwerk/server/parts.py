@@ -199,19 +199,23 @@ def profile_resource(profile: Profile, tenant: TenantId) -> Resource:
 
 
 async def find_profile(parts: Parts, principal: Principal, slug: str, action: Action) -> Profile:
-    """A profile by its slug.
+    """A profile by its slug; to read or edit it, also one that cannot be used.
 
     Raises:
         UnknownProfile: There is none, or it is not hers to see: nobody can tell which.
+        ProfileInvalid: It cannot be used until it is edited.
     """
-    known = {profile.slug: profile for profile in await parts.profiles.list(principal.tenant)}
+    known = {profile.slug: profile for profile in await parts.profiles.all(principal.tenant)}
     profile = known.get(slug)
     missing = Resource.missing("profile", slug)
     try:
         authorize(principal, action, profile_resource(profile, principal.tenant) if profile is not None else missing)
     except refusals.NotFound:
         raise UnknownProfile(slug, [usable.slug for usable in await usable_profiles(parts, principal)]) from None
-    return known[slug]
+    found = known[slug]
+    if found.problem is not None and action not in {Action.PROFILE_READ, Action.PROFILE_EDIT}:
+        raise found.problem
+    return found
 
 
 async def usable_profiles(parts: Parts, principal: Principal) -> list[Profile]:

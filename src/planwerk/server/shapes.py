@@ -79,6 +79,8 @@ class ProfileView(BaseModel):
     config_schema: dict[str, Any] | None = None
     access: list[str] | None = None
     models: list[str] | None = None
+    problem: str | None = None
+    """Why it cannot be used: its settings do not fit its blueprint any more."""
 
 
 class ProfileGiven(Given):

@@ -1260,6 +1260,8 @@ export interface components {
             models?: string[] | null;
             /** Name */
             name: string;
+            /** Problem */
+            problem?: string | null;
             /** Starters */
             starters: string[];
             /** Version */
@@ -1843,7 +1845,10 @@ export interface operations {
     };
     list_profiles: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Also those that the person may edit and nobody can use. */
+                broken?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;

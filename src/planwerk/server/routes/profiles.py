@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Request, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 
 from planwerk.access.actions import Action, Resource
 from planwerk.access.authorize import allowed, authorize
@@ -37,12 +37,25 @@ router = APIRouter(tags=["profiles"])
 
 
 @router.get("/api/profiles", operation_id="list_profiles")
-async def list_profiles(request: Request, parts: Installed, principal: SignedIn) -> Items[ProfileView]:
+async def list_profiles(
+    request: Request,
+    parts: Installed,
+    principal: SignedIn,
+    broken: Annotated[bool, Query(description="Also those that the person may edit and nobody can use.")] = False,
+) -> Items[ProfileView]:
     """The profiles the person may use, the default one first."""
     locale = locale_of(request, principal)
     profiles = await usable_profiles(parts, principal)
+    if broken:
+        profiles += [
+            profile
+            for profile in await parts.profiles.all(principal.tenant)
+            if profile.problem is not None
+            and allowed(principal, Action.PROFILE_EDIT, profile_resource(profile, principal.tenant))
+        ]
     items = [
-        profile_view(parts, profile, principal, locale, is_default=place == 0) for place, profile in enumerate(profiles)
+        profile_view(parts, profile, principal, locale, is_default=place == 0 and profile.problem is None)
+        for place, profile in enumerate(profiles)
     ]
     return Items(items=items)
 
@@ -163,6 +176,7 @@ def profile_view(parts: Parts, profile: Profile, principal: Principal, locale: s
         blueprint=profile.data.blueprint,
         is_default=is_default,
         when_default="next",
+        problem=str(profile.problem) if profile.problem is not None else None,
     )
 
 

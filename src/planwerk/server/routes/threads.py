@@ -12,7 +12,16 @@ from planwerk.runtime.host import Posted
 from planwerk.server.authentication import SignedIn
 from planwerk.server.etags import text_etag
 from planwerk.server.log_entries import may_see_costs
-from planwerk.server.parts import FoundThread, Installed, Parts, find_profile, find_thread, find_workspace, locale_of
+from planwerk.server.parts import (
+    FoundThread,
+    Installed,
+    Parts,
+    find_profile,
+    find_thread,
+    find_workspace,
+    locale_of,
+    usable_profiles,
+)
 from planwerk.server.routes.runs import refuse_foreign_run
 from planwerk.server.shapes import (
     MessageGiven,
@@ -159,7 +168,7 @@ async def _profile(parts: Parts, principal: Principal, found: FoundThread, named
     """The profile that answers: the one named, the thread's, or the default; the person must be allowed to use it."""
     slug = named or found.view.profile
     if slug is None:
-        profiles = await parts.profiles.list(principal.tenant)
+        profiles = await usable_profiles(parts, principal)
         if not profiles:
             raise InvalidState("there is no profile to answer.", what_to_do="Let an admin make one.")
         slug = profiles[0].slug
@@ -174,7 +183,7 @@ def _posted(response: Response, posted: Posted) -> PostedView:
 async def _full(request: Request, response: Response, parts: Parts, principal: Principal, thread: str) -> ThreadFull:
     found = await find_thread(parts, principal, thread, Action.THREAD_READ)
     locale = locale_of(request, principal)
-    names = {profile.slug: profile.data.name.text(locale) for profile in await parts.profiles.list(principal.tenant)}
+    names = {profile.slug: profile.data.name.text(locale) for profile in await parts.profiles.all(principal.tenant)}
     response.headers["ETag"] = title_etag(found.view)
     return thread_full(found.view, names, shows_cost=may_see_costs(principal))
 

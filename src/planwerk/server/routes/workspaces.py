@@ -123,4 +123,4 @@ async def stream_workspace(
 async def profile_names(request: Request, parts: Any, principal: Any) -> dict[str, str]:
     """Names of all profiles of the tenant by slug, in the reader's language."""
     locale = locale_of(request, principal)
-    return {profile.slug: profile.data.name.text(locale) for profile in await parts.profiles.list(principal.tenant)}
+    return {profile.slug: profile.data.name.text(locale) for profile in await parts.profiles.all(principal.tenant)}
