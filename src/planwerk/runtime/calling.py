@@ -42,7 +42,7 @@ async def call_step(
 
 def checked(ready: ReadyStep, returned: Any) -> list[Event]:
     """What a step returned, as the events of its annotation."""
-    if type(returned) in ready.outputs:
+    if type(returned) in ready.at_once:
         return [returned]
     if returned is None:
         return []

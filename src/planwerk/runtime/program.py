@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from planwerk.runtime.execution import ExecutionContext
 from planwerk.runtime.providers import Injector, Providers
@@ -16,6 +16,7 @@ from planwerk.workflow.composition import compose
 from planwerk.workflow.errors import WorkflowError
 from planwerk.workflow.events import ControlEvent, Event, StopEvent
 from planwerk.workflow.plan import Composition, ScopePlan, StepPlan
+from planwerk.workflow.requests import OutsideRequest
 from planwerk.workflow.seen import Execution, Seen
 from planwerk.workflow.steps import Retry
 
@@ -32,6 +33,21 @@ class UndeclaredOutput(WorkflowError):
             what_to_do="Add the class to the annotation, or return an event the annotation names.",
         )
         self.step, self.output = step, name
+
+
+class TimeoutUntaken(WorkflowError):
+    """A step asked with a timeout, and no step takes that the time ran out (E8.1)."""
+
+    code = "timeout_untaken"
+
+    def __init__(self, step: str, request: type[OutsideRequest]) -> None:
+        timed_out = request.timed_out()
+        name = timed_out.__name__ if timed_out is not None else ""
+        super().__init__(
+            f"step {step} returned {request.__name__} with a timeout, but no step takes {name} (E8.1).",
+            what_to_do=f"Let a step take {request.__name__}.TimedOut, or ask without a timeout.",
+        )
+        self.step, self.request = step, request.__name__
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +69,10 @@ class ReadyStep:
     parameters: tuple[str, ...]
     injectors: tuple[tuple[str, Injector], ...]
     outputs: frozenset[type[Event]]
+    at_once: frozenset[type[Event]]
+    """Those of the outputs about which nothing more is to be checked."""
+    untimed: frozenset[type[Event]]
+    """Requests among the outputs whose `TimedOut` no step takes."""
     renamed: dict[type[Event], type[Event]]
     is_generator: bool
     stop_on_error: bool
@@ -81,9 +101,12 @@ class ReadyStep:
 
         Raises:
             UndeclaredOutput: The step's annotation does not name its class.
+            TimeoutUntaken: It is a request with a timeout, which nobody waits for.
         """
         if isinstance(output, Event):
             if type(output) in self.outputs:
+                if type(output) in self.untimed and cast("OutsideRequest", output).due_microseconds(0) is not None:
+                    raise TimeoutUntaken(self.name, cast("type[OutsideRequest]", type(output)))
                 return output
             stands_for = self.renamed.get(type(output))
             if stands_for is not None and stands_for in self.outputs:
@@ -125,13 +148,17 @@ def _ready(
 ) -> ReadyStep:
     spec = step.spec
     is_plain = not spec.signature().injected
+    outputs = frozenset(step.returns.classes)
+    untimed = frozenset(cls for cls in outputs if _is_untimed(plan, cls))
     return ReadyStep(
         name=step.name,
         owner=plan.capability or composition.blueprint,
         function=spec.function,
         parameters=tuple(parameter.name for parameter in step.parameters),
         injectors=providers.injectors(spec.signature(), config_class),
-        outputs=frozenset(step.returns.classes),
+        outputs=outputs,
+        at_once=outputs - untimed,
+        untimed=untimed,
         renamed=plan.capability.renamed if plan.capability is not None else {},
         is_generator=step.returns.generator,
         stop_on_error=spec.stop_on_error,
@@ -142,6 +169,11 @@ def _ready(
         only_displays=not any(issubclass(cls, ControlEvent) for cls in step.returns.classes),
         precondition=_precondition(step, config_class, providers),
     )
+
+
+def _is_untimed(plan: ScopePlan, cls: type[Event]) -> bool:
+    timed_out = cls.timed_out() if issubclass(cls, OutsideRequest) else None
+    return timed_out is not None and not plan.by_class[cls].answers & plan.by_class[timed_out].bit
 
 
 def _precondition(step: StepPlan, config_class: type[AgentConfig], providers: Providers) -> Precondition | None:

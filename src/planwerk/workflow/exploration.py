@@ -25,7 +25,7 @@ from planwerk.workflow.pairing import pair_warnings
 from planwerk.workflow.plan import ClassPlan, Composition, ParameterPlan, ScopePlan
 from planwerk.workflow.schedule import Decision, RunSchedule
 from planwerk.workflow.scope import Scope
-from planwerk.workflow.seen import Execution, Seen
+from planwerk.workflow.seen import Execution
 from planwerk.workflow.stalling import TooManyExecutions
 
 MAX_STATES: Final = 20_000
@@ -136,8 +136,8 @@ class _Explorer:
                 yield ("end", play.number(execution), outputs)
         if executions and not self._all_orders:
             return
-        for number, (_, request) in enumerate(play.schedule.requests.values()):
-            for cls in _classes(play.plan_of(request), request.kind):
+        for number, opened in enumerate(play.schedule.requests.values()):
+            for cls in _classes(opened.scope.plan, opened.asked.kind):
                 yield ("answer", number, (cls,))
             if not self._all_orders:
                 return
@@ -258,9 +258,6 @@ class _AbstractRun:
     def rounds(self, execution: Execution) -> int:
         return self._counts.get(execution.step.name, 0) // OF_A_LIST
 
-    def plan_of(self, request: Seen) -> ScopePlan:
-        return next(scope.plan for scope, seen in self.schedule.requests.values() if seen is request)
-
     def make(self, move: Move) -> None:
         kind, number, outputs = move
         if kind == "end":
@@ -301,7 +298,7 @@ class _AbstractRun:
         schedule = self.schedule
         flight = sorted((execution.step.name, execution.rounds) for execution in schedule.in_flight.values())
         scopes = tuple(_scope_key(scope) for scope in schedule.open_scopes())
-        requests = tuple(sorted(seen.kind.index for _, seen in schedule.requests.values()))
+        requests = tuple(sorted(opened.asked.kind.index for opened in schedule.requests.values()))
         return (tuple(flight), scopes, requests, tuple(asked.step.name for asked in self.asks))
 
 

@@ -93,12 +93,13 @@ def _write_published(entry: journal.EventPublished, lines: list[str], context: C
     answers = entry.answers if entry.answers is not None else "null"
     flags = int(entry.shown) | int(entry.discarded) << 1
     named = f'{_text(wire_type(event))},"{wire_family(event)}"'
-    lines.append(f'["{_PUBLISHED}",{_text(entry.id)},{entry.at},{execution},{answers},{flags},{named}]')
+    by = f",{_compact(entry.actor)}" if entry.actor is not None else ""
+    lines.append(f'["{_PUBLISHED}",{_text(entry.id)},{entry.at},{execution},{answers},{flags},{named}{by}]')
     lines.append(write_fields(event, context))
 
 
 def _read_published(header: list[Any], body: str, context: Context) -> journal.EventPublished:
-    _, identity, at, execution, answers, flags, name, family = header
+    _, identity, at, execution, answers, flags, name, family, *by = header
     return journal.EventPublished(
         read_fields(name, family, body, context),
         EventId(identity),
@@ -107,6 +108,7 @@ def _read_published(header: list[Any], body: str, context: Context) -> journal.E
         answers,
         shown=bool(flags & 1),
         discarded=bool(flags & 2),
+        actor=by[0] if by else None,
     )
 
 
