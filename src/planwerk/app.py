@@ -28,7 +28,7 @@ from planwerk.runtime.profiles import BlueprintRegistry, ProfileArtifact, Profil
 from planwerk.runtime.programs import Programs
 from planwerk.runtime.projector import Projector
 from planwerk.runtime.starter import Starter, who_stopped
-from planwerk.runtime.worker import Worker
+from planwerk.runtime.worker import PARK_SECONDS, Worker
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.errors import PlanwerkError
 from planwerk.workspace.ports import Storage
@@ -131,6 +131,7 @@ class Planwerk:
         self.live = LiveHub()
         self.started = False
         self.stateless_seconds = STATELESS_SECONDS
+        self.park_seconds = PARK_SECONDS
         self._tasks: list[asyncio.Task[None]] = []
 
     def fill_in(
@@ -243,6 +244,7 @@ class Planwerk:
             programs=self.programs,
             clock=self.clock,
             name=f"{platform.node()}:{os.getpid()}:{self.clock()}",
+            park_seconds=self.park_seconds,
         )
         self.worker.who_stopped = partial(who_stopped, self.workspaces)
         self.starter = Starter(

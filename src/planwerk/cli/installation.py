@@ -36,6 +36,7 @@ def installation(settings: Settings, module: str | None = None, *, only: bool = 
     if loaded is not None and loaded.app is not None:
         loaded.app.fill_in(storage=settings.database, models=models, durability=settings.durability)
         loaded.app.stateless_seconds = settings.stateless_seconds
+        loaded.app.park_seconds = settings.park_seconds
         return loaded.app
     own = loaded.blueprints if loaded is not None else ()
     made = Planwerk(
@@ -45,6 +46,7 @@ def installation(settings: Settings, module: str | None = None, *, only: bool = 
         models=models,
     )
     made.stateless_seconds = settings.stateless_seconds
+    made.park_seconds = settings.park_seconds
     return made
 
 

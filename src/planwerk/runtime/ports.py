@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from planwerk.workflow.entries import Entry
 from planwerk.workflow.ids import RunId
@@ -59,6 +59,10 @@ class Journal(Protocol):
         ...
 
 
+NEVER: Final = 2**62
+"""The time before which a run has nothing to do that waits for people alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lease:
     """A run leased to one worker until `until_microseconds`; appends carry the fence."""
@@ -72,7 +76,14 @@ class WorkQueue(Protocol):
     """Runs that have something to do, each leased to one worker at a time (E7.3)."""
 
     async def enqueue(self, run: RunId, *, not_before_microseconds: int = 0) -> None:
-        """The run has something to do, at the earliest at this time; asking twice is one entry."""
+        """The run has something to do, at the earliest at this time; asking twice is one entry.
+
+        Where a worker holds its lease, that worker is told by `called`.
+        """
+        ...
+
+    async def called(self, worker: str) -> list[RunId]:
+        """Runs leased to this worker that were enqueued since they were taken; each is told once."""
         ...
 
     async def take(
@@ -87,6 +98,18 @@ class WorkQueue(Protocol):
 
     async def release(self, lease: Lease, *, finished: bool) -> None:
         """Give a lease back: the run is over, or has to be taken by the next worker."""
+        ...
+
+    async def park(self, lease: Lease, *, until_microseconds: int) -> bool:
+        """Give a lease back of a run that has nothing to do before this time, unless it is enqueued (E7.4).
+
+        Returns:
+            False if it was enqueued since it was taken, or the lease has passed on: nothing was changed.
+        """
+        ...
+
+    async def next_time(self, now_microseconds: int) -> int | None:
+        """The first time after now at which a run may be taken that may not be taken yet; None if there is none."""
         ...
 
     async def forget(self, run: RunId) -> None:

@@ -12,6 +12,7 @@ from typing import Final, cast
 
 from pydantic import ValidationError
 
+from planwerk.runtime.answers import ANSWERS, read_answer
 from planwerk.runtime.closing import closing_entries, error_info, exception_event
 from planwerk.runtime.driver import RunDriver
 from planwerk.runtime.errors import JournalError, RunLost
@@ -19,7 +20,7 @@ from planwerk.runtime.execution import ExecutionContext
 from planwerk.runtime.hub_sink import HubSink
 from planwerk.runtime.live import LiveChannel
 from planwerk.runtime.log_context import log_as
-from planwerk.runtime.ports import Clock, ContextStore, Journal, Lease, WorkQueue
+from planwerk.runtime.ports import NEVER, Clock, ContextStore, Journal, Lease, WorkQueue
 from planwerk.runtime.profiles import BlueprintRegistry, ProfileInvalid
 from planwerk.runtime.programs import Programs
 from planwerk.workflow import entries as journal
@@ -41,6 +42,8 @@ LONGEST_WAIT_SECONDS: Final = 5.0
 """Before a run is taken again whose journal could not be read or written."""
 STOP: Final = "stop"
 """Scope of what is kept of stops that came while nobody drove the run."""
+PARK_SECONDS: Final = 10.0
+"""How long a run that only waits stays in memory (E7.4)."""
 HAND_OVER_SECONDS: Final = 2.0
 """How long a run may take to be handed over at a shutdown, its steps being cancelled."""
 
@@ -64,6 +67,7 @@ class Worker:
 
     Args:
         name: Names this worker in leases and journals.
+        park_seconds: How long a run that waits for people or timers alone stays in memory.
     """
 
     def __init__(
@@ -79,6 +83,7 @@ class Worker:
         name: str,
         lease_seconds: float = LEASE_SECONDS,
         max_runs: int = MAX_RUNS,
+        park_seconds: float = PARK_SECONDS,
     ) -> None:
         self._journal = store
         self._queue = queue
@@ -90,12 +95,22 @@ class Worker:
         self._name = name
         self._lease_seconds = lease_seconds
         self._max_runs = max_runs
+        self._park_seconds = park_seconds
+        self._parking: dict[RunId, asyncio.TimerHandle] = {}
+        """When runs that wait leave memory."""
+        self._parked: dict[RunId, int] = {}
+        """Runs that have just left memory, and when they are to be taken at the latest."""
+        self._called: set[RunId] = set()
+        """Runs for which something was brought while they were being taken up or let go."""
+        self._delivering: set[asyncio.Task[None]] = set()
         self._drivers: dict[RunId, RunDriver] = {}
         self._tasks: dict[RunId, asyncio.Task[None]] = {}
         self._failures: dict[RunId, int] = {}
         """How often in a row a run could not be read or written."""
         self.who_stopped: Callable[[journal.RunOpened], Awaitable[str | None]] | None = None
         """Asked when a run is taken over: a stop may have been carried to a worker that died."""
+        self.accepted_answers: Callable[[RunDriver], Awaitable[None]] | None = None
+        """Asked when a run is taken over, and before a request times out: brings answers that the log has accepted."""
         self._room = asyncio.Event()
         self._room.set()
         self._closing = asyncio.Event()
@@ -125,7 +140,7 @@ class Worker:
             waiting = asyncio.ensure_future(anext(changes))
             try:
                 while True:
-                    await asyncio.wait([waiting], timeout=POLL_SECONDS)
+                    await asyncio.wait([waiting], timeout=await self._seconds_to_wait())
                     if waiting.done():
                         waiting.result()
                         waiting = asyncio.ensure_future(anext(changes))
@@ -137,6 +152,12 @@ class Worker:
                 if not waiting.cancelled():
                     waiting.exception()
 
+    async def _seconds_to_wait(self) -> float:
+        """Until the next timer, and no longer than lapsed leases are left alone."""
+        now = self._clock()
+        upcoming = await self._queue.next_time(now)
+        return POLL_SECONDS if upcoming is None else min(POLL_SECONDS, (upcoming - now) / 1e6)
+
     async def _drop_dead_leases(self) -> None:
         """Leases of workers on this machine whose process is gone need not lapse: their runs are taken at once."""
         for owner in await self._queue.owners():
@@ -144,6 +165,8 @@ class Worker:
                 await self._queue.drop_leases(owner)
 
     async def _take_all(self) -> None:
+        for called in await self._queue.called(self._name):
+            await self._call(called)
         while True:
             await self._room.wait()
             if self._closing.is_set():
@@ -160,6 +183,8 @@ class Worker:
             self._tasks[lease.run] = task
             if len(self._tasks) >= self._max_runs:
                 self._room.clear()
+                for driver in list(self._drivers.values()):
+                    self._park(driver)
 
     async def request_stop(self, run: RunId, who: str) -> None:
         """Stop a run that is driven here, or as soon as it is; returns when that is durable."""
@@ -167,7 +192,7 @@ class Worker:
         if driver is not None and driver.opened is not None:
             await driver.request_stop(who)
         else:
-            await self._contexts.set(STOP, run, "by", who)
+            await asyncio.gather(self._contexts.set(STOP, run, "by", who), self._queue.enqueue(run))
 
     async def shutdown(self, *, seconds: float = 5.0) -> None:
         """Take nothing more; give runs this long to end, then hand them over (E7.5)."""
@@ -198,14 +223,19 @@ class Worker:
         except Exception:
             log.exception("run %s could not be driven; it is taken again soon", lease.run)
             await self._wait_after_failure(lease.run)
+        until = self._parked.pop(lease.run, None)
         try:
-            await self._queue.release(lease, finished=finished)
+            if until is None or not await self._queue.park(lease, until_microseconds=until):
+                await self._queue.release(lease, finished=finished)
         except Exception:
             log.exception("run %s could not be given back; it is taken again when its lease has lapsed", lease.run)
         finally:
             if self._tasks.get(lease.run) is asyncio.current_task():
                 del self._tasks[lease.run]
             self._room.set()
+        if lease.run in self._called and not finished:
+            self._called.discard(lease.run)
+            await self._queue.enqueue(lease.run)
 
     async def _wait_after_failure(self, run: RunId) -> None:
         """Keep the run for a while, so that a store that is away is not asked at once again."""
@@ -234,6 +264,7 @@ class Worker:
         if finished:
             await self._contexts.forget("run", run)
             await self._contexts.forget(STOP, run)
+            await self._contexts.forget(ANSWERS, run)
         return finished
 
     async def _drive_found(self, lease: Lease, found: list[journal.Entry]) -> bool:
@@ -242,6 +273,8 @@ class Worker:
         except PlanwerkError as error:
             return await self._break_off(lease, found, error)
         self._drivers[lease.run] = driver
+        driver.when_waiting = self._park_soon
+        driver.fetch_answers = self._fetch_answers
         renewing = asyncio.get_running_loop().create_task(self._renew(driver, lease))
         try:
             return await self._until_ended(driver, lease, found)
@@ -253,6 +286,7 @@ class Worker:
             return False
         finally:
             del self._drivers[lease.run]
+            self._stay(lease.run)
             renewing.cancel()
             await asyncio.wait([renewing])
 
@@ -266,11 +300,81 @@ class Worker:
             driver.lose(RunLost(lease.run, "its journal does not fit"))
             unfit = error if isinstance(error, PlanwerkError) else NotResumable(error)
             return await self._break_off(lease, found, unfit)
+        await self._fetch_answers(driver)
         who = await self._who_stopped(driver)
         if who is not None:
             await driver.request_stop(who)
+        while lease.run in self._called and not driver.is_over:
+            self._called.discard(lease.run)
+            await self._deliver(driver)
         await driver.wait_ended()
         return True
+
+    # Runs that wait --------------------------------------------------------------------------------------------------
+
+    def _park_soon(self, driver: RunDriver) -> None:
+        """The run waits: if it still does after a while, it leaves memory."""
+        self._stay(driver.run)
+        wait = self._park_seconds if self._room.is_set() else 0.0
+        self._parking[driver.run] = asyncio.get_running_loop().call_later(wait, self._park, driver)
+
+    def _stay(self, run: RunId) -> None:
+        handle = self._parking.pop(run, None)
+        if handle is not None:
+            handle.cancel()
+
+    def _park(self, driver: RunDriver) -> None:
+        due = driver.next_due
+        if driver.park():
+            self._parked[driver.run] = NEVER if due is None else due
+
+    async def _call(self, run: RunId) -> None:
+        """Somebody brought something for a run that was leased to this worker: an answer, a stop."""
+        driver = self._drivers.get(run)
+        if driver is not None and driver.opened is not None and not driver.is_over:
+            task = asyncio.get_running_loop().create_task(self._deliver_soon(driver))
+            self._delivering.add(task)
+            task.add_done_callback(self._delivering.discard)
+        elif run in self._tasks:
+            self._called.add(run)
+        else:
+            await self._queue.enqueue(run)
+
+    async def _deliver_soon(self, driver: RunDriver) -> None:
+        try:
+            await self._deliver(driver)
+        except RunLost:
+            pass
+        except Exception:
+            log.exception("what was brought for run %s could not be read; it is looked for again", driver.run)
+            await self._wait_after_failure(driver.run)
+            await self._call(driver.run)
+            return
+        if driver.is_over and not driver.schedule.ended:
+            await self._call(driver.run)  # it was let go meanwhile
+
+    async def _deliver(self, driver: RunDriver) -> None:
+        """Give a run that is driven here what was brought for it: answers first, for a stop closes what is open."""
+        await self._take_answers(driver)
+        kept = await self._contexts.get(STOP, driver.run, "by")
+        if kept.version and not driver.is_over:
+            await driver.request_stop(str(kept.value))
+
+    async def _fetch_answers(self, driver: RunDriver) -> None:
+        """Answers that were handed in for the run, and those that the log has accepted and nobody has carried yet."""
+        await self._take_answers(driver)
+        if self.accepted_answers is not None and driver.schedule.requests and not driver.is_over:
+            await self.accepted_answers(driver)
+
+    async def _take_answers(self, driver: RunDriver) -> None:
+        for position, opened in list(driver.schedule.requests.items()):
+            kept = await self._contexts.get(ANSWERS, driver.run, opened.entry.id)
+            if kept.version and position in driver.schedule.requests and not driver.is_over:
+                event, actor = read_answer(kept.value)
+                if type(event) in opened.entry.event.answered_by:
+                    await driver.answer(position, event, actor)
+                else:
+                    log.error("the answer to request %s is of no class that answers it here", opened.entry.id)
 
     async def _who_stopped(self, driver: RunDriver) -> str | None:
         """Whether somebody asked the run to stop before this worker had it."""

@@ -1,0 +1,41 @@
+"""How an answer reaches its run, wherever that is: kept for its owner, who is told to look (E7.9, E8.1)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from planwerk.access.actors import Actor
+from planwerk.runtime.ports import ContextStore, WorkQueue
+from planwerk.workflow.codec import read_event, write_event
+from planwerk.workflow.events import Event
+from planwerk.workflow.ids import EventId, RunId
+
+ANSWERS: Final = "answer"
+"""Scope of what is kept of answers on their way: owner is the run, key the request."""
+
+
+async def hand_in(
+    contexts: ContextStore,
+    queue: WorkQueue,
+    run: RunId,
+    request: EventId,
+    event: Event,
+    actor: Actor | None,
+) -> bool:
+    """Keep the answer for the run's owner, and wake whoever that is or will be.
+
+    Both are asked for at one moment, so where they share a database they share a transaction.
+
+    Returns:
+        Whether this was the first answer handed in; another changes nothing.
+    """
+    kept = {"event": write_event(event), "actor": actor.model_dump(mode="json") if actor is not None else None}
+    first, _ = await asyncio.gather(contexts.set(ANSWERS, run, request, kept, expected_version=0), queue.enqueue(run))
+    return first
+
+
+def read_answer(kept: Mapping[str, Any]) -> tuple[Event, dict[str, Any] | None]:
+    """The event and who gave it, of what `hand_in` has kept."""
+    return read_event(kept["event"]), cast("dict[str, Any] | None", kept["actor"])
