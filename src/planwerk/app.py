@@ -19,11 +19,12 @@ from planwerk.access.ports import Accounts
 from planwerk.access.service import AccessService
 from planwerk.models.catalogue import CatalogueSettings, ModelCatalogue
 from planwerk.providing import find_in, standard_providers
+from planwerk.runtime.answers import deliver_accepted
 from planwerk.runtime.execution import ExecutionContext
 from planwerk.runtime.host import Host
 from planwerk.runtime.housekeeping import Housekeeping
 from planwerk.runtime.live import LiveHub
-from planwerk.runtime.ports import ContextStore, Journal, RunRecords, WorkQueue
+from planwerk.runtime.ports import ContextStore, Journal, RunRecords, RunRequests, WorkQueue
 from planwerk.runtime.profiles import BlueprintRegistry, ProfileArtifact, ProfileDirectory
 from planwerk.runtime.programs import Programs
 from planwerk.runtime.projector import Projector
@@ -83,6 +84,7 @@ class Stores:
     queue: WorkQueue
     contexts: ContextStore
     records: RunRecords
+    requests: RunRequests
     database: SqliteDatabase | None = None
 
 
@@ -247,17 +249,19 @@ class Planwerk:
             park_seconds=self.park_seconds,
         )
         self.worker.who_stopped = partial(who_stopped, self.workspaces)
+        self.worker.accepted_answers = partial(deliver_accepted, self.workspaces)
         self.starter = Starter(
             workspaces=self.workspaces,
             profiles=self.profiles,
             store=stores.journal,
             queue=stores.queue,
+            contexts=stores.contexts,
             worker=self.worker,
             clock=self.clock,
         )
-        self.projector = Projector(stores.journal, stores.records, self.workspaces)
+        self.projector = Projector(stores.journal, stores.records, stores.requests, self.workspaces)
         self.housekeeping = Housekeeping(
-            stores.journal, stores.records, stores.queue, stores.contexts, clock=self.clock
+            stores.journal, stores.records, stores.requests, stores.queue, stores.contexts, clock=self.clock
         )
         self.host = Host(
             workspaces=self.workspaces,
@@ -265,6 +269,8 @@ class Planwerk:
             store=stores.journal,
             queue=stores.queue,
             records=stores.records,
+            requests=stores.requests,
+            contexts=stores.contexts,
             worker=self.worker,
             clock=self.clock,
         )
@@ -303,6 +309,7 @@ def _open(path: Path | None, durability: Literal["process", "power"]) -> Stores:
         from planwerk.storage.in_memory.contexts import InMemoryContexts
         from planwerk.storage.in_memory.journal import InMemoryJournal
         from planwerk.storage.in_memory.run_records import InMemoryRunRecords
+        from planwerk.storage.in_memory.run_requests import InMemoryRunRequests
         from planwerk.storage.in_memory.work_queue import InMemoryWorkQueue
         from planwerk.storage.in_memory.workspace import InMemoryWorkspaceStorage
 
@@ -313,6 +320,7 @@ def _open(path: Path | None, durability: Literal["process", "power"]) -> Stores:
             queue=InMemoryWorkQueue(),
             contexts=InMemoryContexts(),
             records=InMemoryRunRecords(),
+            requests=InMemoryRunRequests(),
         )
     from planwerk.storage.migrate import upgrade
     from planwerk.storage.sqlite.accounts import SqliteAccounts
@@ -320,6 +328,7 @@ def _open(path: Path | None, durability: Literal["process", "power"]) -> Stores:
     from planwerk.storage.sqlite.database import SqliteDatabase
     from planwerk.storage.sqlite.journal import SqliteJournal
     from planwerk.storage.sqlite.run_records import SqliteRunRecords
+    from planwerk.storage.sqlite.run_requests import SqliteRunRequests
     from planwerk.storage.sqlite.work_queue import SqliteWorkQueue
     from planwerk.storage.sqlite.workspace import SqliteWorkspaceStorage
 
@@ -333,5 +342,6 @@ def _open(path: Path | None, durability: Literal["process", "power"]) -> Stores:
         queue=SqliteWorkQueue(database),
         contexts=SqliteContexts(database),
         records=SqliteRunRecords(database),
+        requests=SqliteRunRequests(database),
         database=database,
     )

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import Final
 
-from planwerk.runtime.ports import Clock, ContextStore, Journal, RunRecords, WorkQueue
+from planwerk.runtime.ports import Clock, ContextStore, Journal, RunRecords, RunRequests, WorkQueue
 from planwerk.workflow.ids import RunId
 
 log = logging.getLogger(__name__)
@@ -19,10 +19,18 @@ class Housekeeping:
     """Looks every ten minutes for what has expired; one per installation, and a second one does no harm."""
 
     def __init__(
-        self, store: Journal, records: RunRecords, queue: WorkQueue, contexts: ContextStore, *, clock: Clock
+        self,
+        store: Journal,
+        records: RunRecords,
+        requests: RunRequests,
+        queue: WorkQueue,
+        contexts: ContextStore,
+        *,
+        clock: Clock,
     ) -> None:
         self._journal = store
         self._records = records
+        self._requests = requests
         self._queue = queue
         self._contexts = contexts
         self._clock = clock
@@ -50,6 +58,7 @@ class Housekeeping:
             for run in expired:
                 await self._journal.forget(RunId(run))
                 await self._contexts.forget("run", run)
+                await self._requests.forget(run)
                 await self._queue.forget(RunId(run))
                 await self._records.forget(run)
             count += len(expired)

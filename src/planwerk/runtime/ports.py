@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from planwerk.workflow.entries import Entry
 from planwerk.workflow.ids import RunId
+from planwerk.workflow.people import RequestKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +197,76 @@ class RunRecords(Protocol):
     async def newest(
         self, tenant: str, *, before_microseconds: int | None = None, limit: int = 50, workspace: str | None = None
     ) -> list[RunRecord]: ...
+
+
+RequestStatus = Literal["open", "answered", "timed_out", "closed"]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRecord:
+    """What a run asks a person, for lists and for whoever answers it by its id; kept by the projector."""
+
+    id: str
+    run: str
+    position: int
+    """Of the request in the run's journal."""
+    tenant: str
+    workspace: str | None
+    thread: str | None
+    profile: str | None
+    profile_name: str | None
+    owner: str | None
+    """The account that started the run, if a person did."""
+    kind: RequestKind
+    request: Mapping[str, Any]
+    """The event that asks, as written."""
+    asked_microseconds: int
+    expires_microseconds: int | None
+    status: RequestStatus = "open"
+    closed_microseconds: int | None = None
+    answer: Mapping[str, Any] | None = None
+    """The event that answered it, as written."""
+    answered_by: Mapping[str, Any] | None = None
+
+    @property
+    def waits_for(self) -> str | None:
+        """Where it waits: those who share this place have it in their inbox; None once it is closed."""
+        if self.status != "open":
+            return None
+        return f"workspace:{self.workspace}" if self.workspace is not None else f"account:{self.owner}"
+
+
+class RunRequests(Protocol):
+    """Requests to people by id, by run, and by where they wait."""
+
+    async def put(self, record: RequestRecord) -> None:
+        """Store a record; the later one of a request replaces the earlier."""
+        ...
+
+    async def get(self, request: str) -> RequestRecord | None: ...
+
+    async def of_run(self, run: str) -> list[RequestRecord]:
+        """All of a run, in the order in which it asked."""
+        ...
+
+    async def waiting(
+        self,
+        places: Collection[str],
+        *,
+        now_microseconds: int,
+        after: tuple[int, str] | None = None,
+        limit: int = 50,
+    ) -> list[RequestRecord]:
+        """Open requests that wait at these places and are not overdue: those due first, first.
+
+        Args:
+            after: Leave out what comes before the end of this request, by its due time (`NEVER` if it has none) and id.
+        """
+        ...
+
+    async def forget(self, run: str) -> None:
+        """Drop all requests of a run."""
+        ...
 
 
 Clock = Callable[[], int]

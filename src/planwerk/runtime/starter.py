@@ -1,4 +1,6 @@
-"""Carries what the log asks for into the journals (E7.9): runs to open, one after another in a thread, and stops."""
+"""Carries what the log asks for into the journals (E7.9): runs to open, one after another in a thread, stops,
+answers.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,10 @@ from typing import Any, Final
 from planwerk.access.actors import SystemActor
 from planwerk.access.ids import TenantId
 from planwerk.messages.events import UserMessageEvent
+from planwerk.runtime.answers import hand_in
 from planwerk.runtime.closing import stopped_by
 from planwerk.runtime.opening import open_run
-from planwerk.runtime.ports import Clock, Journal, WorkQueue
+from planwerk.runtime.ports import Clock, ContextStore, Journal, WorkQueue
 from planwerk.runtime.profiles import ProfileDirectory
 from planwerk.runtime.tally import Tally
 from planwerk.runtime.worker import Worker
@@ -24,7 +27,7 @@ from planwerk.workflow.events import Event, ExceptionEvent, StopEvent, UnknownEv
 from planwerk.workflow.ids import EventId, RunId, ThreadId, WorkspaceId, new_id
 from planwerk.workspace.ports import FeedItem
 from planwerk.workspace.rules.errors import NotFound
-from planwerk.workspace.rules.events import RunEnded, RunRequested, StopRequested
+from planwerk.workspace.rules.events import RequestAnswered, RunEnded, RunRequested, StopRequested
 from planwerk.workspace.views import RunView, ThreadView
 from planwerk.workspace.workspaces import Workspaces
 
@@ -73,6 +76,7 @@ class Starter:
         profiles: ProfileDirectory,
         store: Journal,
         queue: WorkQueue,
+        contexts: ContextStore,
         worker: Worker,
         clock: Clock,
     ) -> None:
@@ -80,6 +84,7 @@ class Starter:
         self._profiles = profiles
         self._journal = store
         self._queue = queue
+        self._contexts = contexts
         self._worker = worker
         self._clock = clock
         self._position = 0
@@ -143,7 +148,7 @@ class Starter:
     async def _give_up(self, item: FeedItem, error: Exception) -> bool:
         """End the run that cannot be opened; a stop that cannot be carried out is found by the run's next owner."""
         thread = item.envelope.thread
-        if thread is not None and not isinstance(item.envelope.event, StopRequested):
+        if thread is not None and not isinstance(item.envelope.event, StopRequested | RequestAnswered):
             view = await self._thread(item.tenant, item.envelope.workspace, thread)
             run = next((run for run in view.runs if run.id == view.active_run), None) if view is not None else None
             if view is not None and run is not None and run.status != "running":
@@ -160,6 +165,8 @@ class Starter:
                 await self._open_next(item.tenant, envelope.workspace, thread)
             case StopRequested(run_id=run):
                 await self._stop(item.tenant, envelope.workspace, thread, run, str(envelope.actor.name))
+            case RequestAnswered(run_id=run, request_id=request, response=response):
+                await hand_in(self._contexts, self._queue, run, request, read_event(response), envelope.actor)
             case _:
                 return False
         return True

@@ -144,7 +144,7 @@ class ThreadSummaryView(BaseModel):
     created: datetime
     updated: datetime
     active_run: str | None
-    last_status: Literal["completed", "failed", "stopped", "working"] | None
+    last_status: Literal["completed", "failed", "stopped", "working", "waiting"] | None
 
 
 class MessageRunView(BaseModel):

@@ -78,12 +78,14 @@ def run_view(run: RunEntity, thread: ThreadEntity) -> RunView:
 
 
 def _status(thread: ThreadEntity) -> ThreadStatus | None:
-    return "working" if thread.pending else thread.last_status
+    if thread.pending:
+        return "waiting" if thread.waiting else "working"
+    return thread.last_status
 
 
 def _run_status(run: RunEntity, thread: ThreadEntity) -> RunStatus:
     if run.status is not None:
         return run.status
     if run.started is not None:
-        return "running"
+        return "waiting" if run.waiting else "running"
     return "requested" if thread.pending[:1] == (run.id,) else "queued"

@@ -26,6 +26,7 @@ _ParentId = Annotated[
     ids.MessageId | Literal["last"] | None,
     BeforeValidator(lambda text: text if text in (None, LAST) else ids.parse_id(text, ids.MessageId)),
 ]
+_RequestId = Annotated[ids.EventId, BeforeValidator(lambda text: ids.parse_id(text, ids.EventId))]
 _ArtifactId = Annotated[ids.ArtifactId, BeforeValidator(lambda text: ids.parse_id(text, ids.ArtifactId))]
 
 
@@ -119,6 +120,16 @@ class StopRun(_Command):
     run_id: _RunId
 
 
+class AnswerRequest(_Command):
+    """Answer what a run asks a person. One in the conversation is answered by `PostMessage`."""
+
+    type: Literal["answer_request"] = "answer_request"
+    run_id: _RunId
+    request_id: _RequestId
+    response: JSONObject
+    """The event that answers, as written; whoever sends the command has checked it against the request."""
+
+
 class CreateArtifact(_Command):
     type: Literal["create_artifact"] = "create_artifact"
     artifact_id: _ArtifactId
@@ -176,6 +187,7 @@ Command: TypeAlias = Annotated[
     | RequestRun
     | RetractMessage
     | StopRun
+    | AnswerRequest
     | CreateArtifact
     | EditArtifact
     | ArchiveArtifact
