@@ -248,7 +248,7 @@ async def test_an_agent_answers_nothing(chat: Chat) -> None:
     agent = AgentActor(thread_id=chat.thread, run_id=posted.run_id, name="Asker")
     command = AnswerRequest(run_id=posted.run_id, request_id=EventId(record.id), response={"text": "S"})
 
-    with pytest.raises(Forbidden, match="A2.4"):
+    with pytest.raises(Forbidden, match=r"A2\.4"):
         await chat.app.workspaces.of(DEFAULT_TENANT, chat.workspace, agent).send(command)
 
 

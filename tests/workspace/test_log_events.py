@@ -141,4 +141,5 @@ def test_data_on_the_wire_has_the_fields_that_clients_know() -> None:
         "follow_ups": [],
         "files": [],
         "model_messages": None,
+        "request_id": None,
     }

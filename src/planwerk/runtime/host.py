@@ -279,7 +279,8 @@ class Host:
         space = self._workspaces.of(tenant, WorkspaceId(record.workspace), actor)
         run, thread = RunId(record.run), ThreadId(record.thread)
         if record.kind == "chat":
-            refuse_unless_open(record, self._clock())
+            if command_id is None:
+                refuse_unless_open(record, self._clock())
             message = PostMessage(
                 thread_id=thread,
                 message_id=message_id or MessageId(new_id()),
@@ -287,6 +288,7 @@ class Host:
                 content=str(getattr(event, "text", "")),
                 run_id=RunId(new_id()),
                 profile=record.profile or "",
+                answers=request_id,
             )
             outcome = await space.send(message)
         else:

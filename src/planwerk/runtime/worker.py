@@ -198,6 +198,8 @@ class Worker:
         """Take nothing more; give runs this long to end, then hand them over (E7.5)."""
         self._closing.set()
         self._room.set()
+        for driver in list(self._drivers.values()):
+            self._park(driver)  # nothing would come of waiting for it
         if self._tasks:
             await asyncio.wait(list(self._tasks.values()), timeout=seconds)
         await asyncio.gather(*(driver.release() for driver in list(self._drivers.values())))
@@ -315,7 +317,7 @@ class Worker:
     def _park_soon(self, driver: RunDriver) -> None:
         """The run waits: if it still does after a while, it leaves memory."""
         self._stay(driver.run)
-        wait = self._park_seconds if self._room.is_set() else 0.0
+        wait = self._park_seconds if self._room.is_set() and not self._closing.is_set() else 0.0
         self._parking[driver.run] = asyncio.get_running_loop().call_later(wait, self._park, driver)
 
     def _stay(self, run: RunId) -> None:

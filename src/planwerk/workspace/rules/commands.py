@@ -73,7 +73,7 @@ class RenameThread(_Command):
 class PostMessage(_Command):
     """Post a message and ask for a run that answers it. The command's id is the message's id (A2.3)."""
 
-    server_filled = frozenset({"run_id", "profile_version", "blueprint", "start"})
+    server_filled = frozenset({"run_id", "profile_version", "blueprint", "start", "answers"})
 
     type: Literal["post_message"] = "post_message"
     thread_id: _ThreadId
@@ -89,6 +89,8 @@ class PostMessage(_Command):
     blueprint: str | None = None
     start: JSONObject | None = None
     """The start event as written, without its history."""
+    answers: _RequestId | None = None
+    """Only as the answer to this question in the conversation; where it takes none, the message is refused."""
 
 
 class RequestRun(_Command):

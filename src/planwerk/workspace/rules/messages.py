@@ -20,7 +20,7 @@ from planwerk.workspace.rules.drafting import Decision, Draft
 from planwerk.workspace.rules.errors import InvalidState, NotFound, ValidationFailed
 from planwerk.workspace.rules.events import MessagePosted, MessageRetracted
 from planwerk.workspace.rules.outcomes import Recorded
-from planwerk.workspace.rules.requests import accept_message, active_run, question_for
+from planwerk.workspace.rules.requests import accept_message, active_run, question_for, why_it_answers_nothing
 from planwerk.workspace.rules.runs import ask_to_stop, queue_run, refuse_used_run_id
 from planwerk.workspace.rules.state import (
     Key,
@@ -63,6 +63,8 @@ def commit_post_message(command: PostMessage, state: State, actor: Actor) -> Dec
         raise ValidationFailed.of("post_message", "content", "a message has a text or a file")
     draft = Draft(state, actor)
     question = question_for(command, state, thread, actor)
+    if command.answers is not None and (question is None or question.id != command.answers):
+        raise why_it_answers_nothing(command.answers, state, thread, actor)
     message = MessageEntity(
         id=command.message_id,
         thread=thread.id,

@@ -21,6 +21,7 @@ from planwerk.workspace.rules.errors import (
     Forbidden,
     InvalidState,
     NotFound,
+    Rejection,
     RequestAnsweredBefore,
     RequestNotOpen,
     RequestTimedOut,
@@ -141,3 +142,16 @@ def accept_message(draft: Draft, run: RunEntity, request: RunRequest, message: M
     response: JSONObject = {"type": request.chat_answer, "family": "both", "text": text, "message_id": message}
     answered = accept(draft, run, request, response)
     draft.save(changed(answered, reply_below=message))
+
+
+def why_it_answers_nothing(request: EventId, state: State, thread: ThreadEntity, actor: Actor) -> Rejection:
+    """Why a message is no answer to this question in the conversation."""
+    for run in state.pending(thread.id):
+        known = find_request(run, request)
+        if known is not None:
+            try:
+                refuse_unless_open(known, run, state.now)
+                refuse_unless_asked(known, actor)
+            except Rejection as rejection:
+                return rejection
+    return RequestNotOpen(request)
