@@ -11,7 +11,7 @@ from planwerk.access.identity import UserIdentity
 from planwerk.access.ids import TenantId
 from planwerk.messages.events import UserMessageEvent
 from planwerk.runtime.answers import hand_in
-from planwerk.runtime.asked import asked_event, refuse_unless_open
+from planwerk.runtime.asked import asked_event, refuse_unless_open, status_at
 from planwerk.runtime.errors import RunFailed, UnknownRun
 from planwerk.runtime.opening import open_run
 from planwerk.runtime.ports import (
@@ -35,6 +35,8 @@ from planwerk.workflow.ids import EventId, MessageId, RunId, ThreadId, Workspace
 from planwerk.workspace.rules.commands import LAST, AnswerRequest, PostMessage, RequestRun, StopRun
 from planwerk.workspace.rules.errors import Forbidden, NotFound, RequestAnsweredBefore
 from planwerk.workspace.rules.outcomes import Recorded
+from planwerk.workspace.rules.requests import find_request
+from planwerk.workspace.rules.state import RunEntity, RunKey
 from planwerk.workspace.workspaces import Workspaces
 
 ParentId: TypeAlias = MessageId | Literal["last"] | None
@@ -318,6 +320,18 @@ class Host:
         if record is None or record.tenant != tenant:
             raise NotFound("request", request_id)
         return record
+
+    async def is_answerable(self, request_id: EventId) -> bool:
+        """Whether an answer would be accepted: the log knows of the request, or needs not to, and it is open."""
+        record = await self._requests.get(request_id)
+        if record is None or status_at(record, self._clock()) != "open":
+            return False
+        if record.workspace is None or record.thread is None:
+            return True
+        key = RunKey(RunId(record.run))
+        loaded = await self._workspaces.storage.load(TenantId(record.tenant), WorkspaceId(record.workspace), [key])
+        run = loaded.found[key]
+        return isinstance(run, RunEntity) and find_request(run, request_id) is not None
 
     async def requests_of(self, run: RunId) -> list[RequestRecord]:
         """All that a run has asked people, in the order in which it did."""
