@@ -198,7 +198,7 @@ def lines(*typed: str | None) -> Callable[[str], Awaitable[str | None]]:
 
 
 def asks(kind: str, **more: Any) -> dict[str, Any]:
-    blank = {"subject": "", "details": "", "choices": [], "expires": None, "default": None}
+    blank: dict[str, Any] = {"subject": "", "details": "", "choices": [], "expires": None, "default": None}
     return {"id": "r", "kind": kind, "question": "?", **blank, **more}
 
 

@@ -16,7 +16,7 @@ SOAK_SEEDS = int(os.environ.get("PLANWERK_SIMULATED_RUNS", "1000"))
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_workflow_keeps_every_promise_whatever_fails(case: Case) -> None:
-    report = simulate(case.blueprint, case.start, seeds=range(SEEDS))
+    report = simulate(case.blueprint, case.start, seeds=range(SEEDS), respond=case.respond)
 
     assert report.runs == SEEDS
     assert sum(report.faults.values()) > SEEDS / 2
@@ -26,4 +26,4 @@ def test_a_workflow_keeps_every_promise_whatever_fails(case: Case) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_workflow_keeps_every_promise_over_many_seeds(case: Case) -> None:
-    simulate(case.blueprint, case.start, seeds=range(10_000, 10_000 + SOAK_SEEDS))
+    simulate(case.blueprint, case.start, seeds=range(10_000, 10_000 + SOAK_SEEDS), respond=case.respond)

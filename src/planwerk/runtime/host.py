@@ -33,7 +33,7 @@ from planwerk.workflow.composition import compose
 from planwerk.workflow.events import Event, ExceptionEvent, StartEvent, StopEvent
 from planwerk.workflow.ids import EventId, MessageId, RunId, ThreadId, WorkspaceId, new_id
 from planwerk.workspace.rules.commands import LAST, AnswerRequest, PostMessage, RequestRun, StopRun
-from planwerk.workspace.rules.errors import Forbidden, NotFound, RequestAnsweredBefore
+from planwerk.workspace.rules.errors import Forbidden, NotFound, RequestAnsweredBefore, RequestNotOpen
 from planwerk.workspace.rules.outcomes import Recorded
 from planwerk.workspace.rules.requests import find_request
 from planwerk.workspace.rules.state import RunEntity, RunKey
@@ -307,6 +307,8 @@ class Host:
                 f"request {request} is for others to answer (E8.1).", what_to_do="Let one of them answer it."
             )
         refuse_unless_open(record, self._clock())
+        if isinstance((await self._journal.read(RunId(record.run)))[-1], journal.RunEnded):
+            raise RequestNotOpen(request)
         if not await hand_in(self._contexts, self._queue, RunId(record.run), request, event, actor):
             raise RequestAnsweredBefore(request)
 

@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import aclosing
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
@@ -102,6 +102,10 @@ class Worker:
         """Runs that have just left memory, and when they are to be taken at the latest."""
         self._called: set[RunId] = set()
         """Runs for which something was brought while they were being taken up or let go."""
+        self._undriven: set[RunId] = set()
+        """Runs that were called for, and that are leased to this worker without its knowing, or just let go."""
+        self._may_have_missed = False
+        """The queue failed: a call may have been told to nobody."""
         self._delivering: set[asyncio.Task[None]] = set()
         self._drivers: dict[RunId, RunDriver] = {}
         self._tasks: dict[RunId, asyncio.Task[None]] = {}
@@ -131,11 +135,17 @@ class Worker:
             except asyncio.CancelledError:
                 raise
             except Exception:
+                self._may_have_missed = True
                 log.exception("the work queue could not be read; trying again in %g s", wait)
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, LONGEST_WAIT_SECONDS)
 
     async def _take_what_comes(self) -> None:
+        if self._may_have_missed:
+            self._may_have_missed = False
+            for driver in list(self._drivers.values()):
+                if driver.is_waiting:
+                    self._in_background(self._deliver_soon(driver))
         async with aclosing(self._queue.changes()) as changes:
             waiting = asyncio.ensure_future(anext(changes))
             try:
@@ -166,7 +176,7 @@ class Worker:
 
     async def _take_all(self) -> None:
         for called in await self._queue.called(self._name):
-            await self._call(called)
+            self._call(called)
         while True:
             await self._room.wait()
             if self._closing.is_set():
@@ -208,10 +218,16 @@ class Worker:
             for task in left:
                 task.cancel()
             await asyncio.gather(*left, return_exceptions=True)
+        if self._delivering:
+            _, undelivered = await asyncio.wait(list(self._delivering), timeout=HAND_OVER_SECONDS)
+            for task in undelivered:
+                task.cancel()
+            await asyncio.gather(*undelivered, return_exceptions=True)
 
     # One run ---------------------------------------------------------------------------------------------------------
 
     async def _drive(self, lease: Lease, after: asyncio.Task[None] | None = None) -> None:
+        self._undriven.discard(lease.run)
         if after is not None:
             # Our own lease lapsed while the run was driven here (a laptop slept): its driver lets go, then we go on.
             old = self._drivers.get(lease.run)
@@ -227,7 +243,9 @@ class Worker:
             await self._wait_after_failure(lease.run)
         until = self._parked.pop(lease.run, None)
         try:
-            if until is None or not await self._queue.park(lease, until_microseconds=until):
+            # Where a call may have been told to nobody, the next owner looks for what was brought.
+            parks = until is not None and not self._may_have_missed and not self._closing.is_set()
+            if not parks or not await self._queue.park(lease, until_microseconds=until or 0):
                 await self._queue.release(lease, finished=finished)
         except Exception:
             log.exception("run %s could not be given back; it is taken again when its lease has lapsed", lease.run)
@@ -237,7 +255,7 @@ class Worker:
             self._room.set()
         if lease.run in self._called and not finished:
             self._called.discard(lease.run)
-            await self._queue.enqueue(lease.run)
+            await self._wake(lease.run)
 
     async def _wait_after_failure(self, run: RunId) -> None:
         """Keep the run for a while, so that a store that is away is not asked at once again."""
@@ -330,17 +348,34 @@ class Worker:
         if driver.park():
             self._parked[driver.run] = NEVER if due is None else due
 
-    async def _call(self, run: RunId) -> None:
+    def _call(self, run: RunId) -> None:
         """Somebody brought something for a run that was leased to this worker: an answer, a stop."""
         driver = self._drivers.get(run)
         if driver is not None and driver.opened is not None and not driver.is_over:
-            task = asyncio.get_running_loop().create_task(self._deliver_soon(driver))
-            self._delivering.add(task)
-            task.add_done_callback(self._delivering.discard)
+            self._in_background(self._deliver_soon(driver))
         elif run in self._tasks:
             self._called.add(run)
-        else:
-            await self._queue.enqueue(run)
+        elif run not in self._undriven:
+            # It was let go a moment ago; or it was taken by a call whose answer was lost: then its lease lapses.
+            self._undriven.add(run)
+            self._in_background(self._wake(run))
+
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._delivering.add(task)
+        task.add_done_callback(self._delivering.discard)
+
+    async def _wake(self, run: RunId) -> None:
+        """Enqueue a run for which something was brought; a queue that is away is asked again, or it would sleep on."""
+        wait = FIRST_WAIT_SECONDS
+        while True:
+            try:
+                await self._queue.enqueue(run)
+                return
+            except Exception:
+                log.exception("run %s could not be woken; trying again in %g s", run, wait)
+                await asyncio.sleep(wait)
+                wait = min(wait * 2, LONGEST_WAIT_SECONDS)
 
     async def _deliver_soon(self, driver: RunDriver) -> None:
         try:
@@ -350,10 +385,10 @@ class Worker:
         except Exception:
             log.exception("what was brought for run %s could not be read; it is looked for again", driver.run)
             await self._wait_after_failure(driver.run)
-            await self._call(driver.run)
+            self._call(driver.run)
             return
         if driver.is_over and not driver.schedule.ended:
-            await self._call(driver.run)  # it was let go meanwhile
+            self._call(driver.run)  # it was let go meanwhile
 
     async def _deliver(self, driver: RunDriver) -> None:
         """Give a run that is driven here what was brought for it: answers first, for a stop closes what is open."""

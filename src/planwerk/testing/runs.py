@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from planwerk.access.identity import UserIdentity
 from planwerk.messages.events import UserMessageEvent
@@ -20,18 +19,17 @@ from planwerk.runtime.execution import ExecutionContext
 from planwerk.runtime.local import LocalRuntime, system_clock
 from planwerk.storage.in_memory.contexts import InMemoryContexts
 from planwerk.storage.in_memory.journal import InMemoryJournal
+from planwerk.testing.people import Respond, answer_of
 from planwerk.testing.virtual_clock import virtual_clock, virtual_time
 from planwerk.workflow import entries as journal
 from planwerk.workflow.blueprint import Agent, AgentConfig
 from planwerk.workflow.errors import WorkflowError
 from planwerk.workflow.events import Event, ExceptionEvent, StopEvent
-from planwerk.workflow.people import AskPersonEvent
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
 EventT = TypeVar("EventT", bound=Event)
-Respond: TypeAlias = Callable[[Any], Any] | Mapping[type[Event], Any]
 Provider = tuple[Any, Callable[[ExecutionContext], Any]]
 
 
@@ -147,7 +145,7 @@ async def _follow(runtime: LocalRuntime, driver: RunDriver, respond: Respond | N
                     return
                 position, entry = found
                 if isinstance(entry, journal.EventPublished) and entry.event.answered_by and not entry.discarded:
-                    answer = await _answer(entry.event, respond)
+                    answer = await answer_of(entry.event, respond)
                     if answer is None:
                         unanswered[position] = entry.event
                     elif position in driver.schedule.requests:
@@ -161,17 +159,3 @@ def _refuse_to_wait_for_ever(driver: RunDriver, unanswered: Mapping[int, Event])
     open_requests = driver.schedule.requests
     if driver.is_waiting and driver.next_due is None and open_requests.keys() <= unanswered.keys():
         raise Unanswered(unanswered[position] for position in open_requests)
-
-
-async def _answer(request: Event, respond: Respond | None) -> Event | None:
-    """The answer's event; None where nobody answers."""
-    given: Any = respond
-    if isinstance(respond, Mapping):
-        given = cast("Mapping[type[Event], Any]", respond).get(type(request))
-    if callable(given):
-        given = given(request)
-        if inspect.isawaitable(given):
-            given = await given
-    if given is None or not isinstance(request, AskPersonEvent):
-        return cast("Event | None", given)
-    return request.read_answer(given)
