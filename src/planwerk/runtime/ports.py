@@ -219,7 +219,7 @@ class RequestRecord:
     """The account that started the run, if a person did."""
     kind: RequestKind
     request: Mapping[str, Any]
-    """The event that asks, as written."""
+    """The event that asks, as written, without what it says by default."""
     asked_microseconds: int
     expires_microseconds: int | None
     status: RequestStatus = "open"

@@ -42,7 +42,7 @@ from planwerk.runtime.ports import (
     RunRequests,
 )
 from planwerk.workflow import entries as journal
-from planwerk.workflow.codec import wire_type, write_event
+from planwerk.workflow.codec import wire_family, wire_type, write_event
 from planwerk.workflow.events import Event, ExceptionEvent, StopEvent
 from planwerk.workflow.ids import MessageId, RunId, ThreadId, WorkspaceId
 from planwerk.workflow.locale_string import localized
@@ -291,7 +291,11 @@ def request_record(
         profile_name=opened.profile_name,
         owner=opened.actor.get("id") if opened.actor.get("kind") == "user" else None,
         kind=event.kind,
-        request=write_event(event),
+        request={
+            "type": wire_type(event),
+            "family": wire_family(event),
+            **event.model_dump(mode="json", exclude_defaults=True),
+        },
         asked_microseconds=entry.at,
         expires_microseconds=event.due_microseconds(entry.at),
     )

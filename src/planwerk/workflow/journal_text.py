@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Final, cast
 
 from planwerk.workflow import entries as journal
@@ -60,7 +60,7 @@ def write_entries(entries: Iterable[journal.Entry], context: Context = None) -> 
             lines.append(f'["due",{named},{entry.scope},[{binding}],{entry.at}]')
         elif isinstance(entry, journal.RunOpened):
             lines.append(f'["{_OPENED}"]')
-            lines.append(_compact({name: getattr(entry, name) for name in _FIELDS[journal.RunOpened]}))
+            lines.append(_compact(_named(entry)))
         elif isinstance(entry, journal.UnknownEntry):
             lines.append(entry.text)
         else:
@@ -110,6 +110,17 @@ def _read_published(header: list[Any], body: str, context: Context) -> journal.E
         discarded=bool(flags & 2),
         actor=by[0] if by else None,
     )
+
+
+_DEFAULTS: Final[dict[str, Any]] = {
+    field.name: field.default for field in fields(journal.RunOpened) if field.default is not MISSING
+}
+
+
+def _named(entry: journal.RunOpened) -> dict[str, Any]:
+    """Its fields by name, without those that have their default: a run that waits for years costs what it says."""
+    values = {name: getattr(entry, name) for name in _FIELDS[journal.RunOpened]}
+    return {name: value for name, value in values.items() if name not in _DEFAULTS or value != _DEFAULTS[name]}
 
 
 def _plain(value: Any) -> Any:

@@ -33,7 +33,7 @@ class SqliteRunRequests:
         self._database = database
 
     async def put(self, record: RequestRecord) -> None:
-        data = {name: value for name in OTHERS if (value := getattr(record, name)) is not None}
+        data = {name: value for name in OTHERS if (value := getattr(record, name)) is not None and value != "open"}
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
         row = (record.id, record.run, record.position, record.waits_for, _due(record), text)
         await self._database.write(lambda connection: connection.execute(PUT, row))
@@ -68,7 +68,7 @@ class SqliteRunRequests:
 
 
 def _record(identity: str, run: str, position: int, text: str) -> RequestRecord:
-    data = {name: None for name in OTHERS if name != "status"} | json.loads(text)
+    data = dict.fromkeys(OTHERS) | {"status": "open"} | json.loads(text)
     return RequestRecord(id=identity, run=run, position=position, **data)
 
 
