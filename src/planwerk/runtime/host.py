@@ -266,7 +266,7 @@ class Host:
         return record
 
     async def _profile(self, tenant: TenantId, space: Any, thread: ThreadId, profile: str | None) -> Profile:
-        slug = profile or (await space.thread(thread)).profile
+        slug = profile or (await space.summary(thread)).profile
         if slug is None:
             profiles = await self._profiles.list(tenant)
             return profiles[0]

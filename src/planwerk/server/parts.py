@@ -160,10 +160,7 @@ async def _queued_run(parts: Parts, tenant: TenantId, run: RunId) -> RunRecord |
     if place is None:
         return None
     workspace, thread = place
-    view = await parts.workspaces.of(tenant, workspace, SERVER_ACTOR).thread(thread)
-    found = next((known for known in view.runs if known.id == run), None)
-    if found is None:
-        return None
+    found = await parts.workspaces.of(tenant, workspace, SERVER_ACTOR).run(run)
     return RunRecord(
         run=run,
         tenant=tenant,

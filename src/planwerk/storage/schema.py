@@ -82,6 +82,7 @@ threads: Final = Table(
     _text("workspace", ForeignKey("workspaces.id"), primary_key=True),
     _text("id", primary_key=True),
     _number("updated_seq"),
+    _text("active_run", nullable=True),  # the first of the pending ones
     _text("data"),
     Index(None, "id"),
     Index(None, "workspace", "updated_seq"),

@@ -217,6 +217,7 @@ def upgrade() -> None:
         sa.Column("workspace", sa.Text(), nullable=False),
         sa.Column("id", sa.Text(), nullable=False),
         sa.Column("updated_seq", sa.BigInteger(), nullable=False),
+        sa.Column("active_run", sa.Text(), nullable=True),
         sa.Column("data", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(["workspace"], ["workspaces.id"], name=op.f("fk_threads_workspace")),
         sa.PrimaryKeyConstraint("workspace", "id", name=op.f("pk_threads")),
