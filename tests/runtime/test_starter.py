@@ -1,4 +1,4 @@
-"""What starting costs: counted in statements and in the database's own steps, however long a thread is (E7.9)."""
+"""What the starter tells of a stop, and what starting costs: counted in statements and in the database's own steps."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from planwerk.access.actors import UserActor
+from planwerk.access.actors import SystemActor, UserActor
 from planwerk.app import DEFAULT_TENANT, Planwerk
+from planwerk.runtime.starter import who_stopped
 from planwerk.storage.sqlite.database import SqliteDatabase
 from planwerk.testing import ScriptedModel
 from planwerk.workflow import entries as journal
+from planwerk.workflow.events import ExceptionEvent, StopEvent
 from planwerk.workflow.ids import MessageId, RunId, ThreadId, WorkspaceId, new_id
 from planwerk.workspace.rules.commands import CreateThread
 from planwerk.workspace.rules.events import RunEnded, RunStarted
@@ -21,6 +23,7 @@ from planwerk.workspace.rules.facts import Fact
 from planwerk.workspace.workspaces import PROJECTOR
 
 ANNA = UserActor(id=new_id(), name="Anna")
+OPERATOR = SystemActor(name="operator")
 
 
 @dataclass
@@ -159,3 +162,37 @@ async def test_a_run_that_was_opened_is_not_put_together_again_before_its_start_
 
     assert not any("messages" in statement or "contents" in statement for statement in work.statements)
     assert [type(entry) for entry in await app.host.entries(first)] == [journal.RunOpened, journal.EventPublished]
+
+
+async def test_a_run_stopped_before_its_turn_names_who_stopped_it_and_not_who_asked_for_it(app: Planwerk) -> None:
+    queue = await a_queue(app)
+    first, second = await queue.post(), await queue.post()
+    await queue.starting()
+    await app.host.stop(second, actor=OPERATOR)
+    await queue.starting()
+    assert not await queue.opened(second)
+
+    await queue.tell(first, RunStarted(run_id=first, profile="assistant"), RunEnded(run_id=first, status="completed"))
+    await queue.starting()
+
+    entries = await app.host.entries(second)
+    (stop,) = [e.event for e in entries if isinstance(e, journal.EventPublished) and isinstance(e.event, StopEvent)]
+    assert isinstance(stop, ExceptionEvent)
+    assert (stop.code, stop.message) == ("run_stopped", "The run was stopped by operator.")
+    assert isinstance(entries[-1], journal.RunEnded)
+    assert entries[-1].status == "stopped"
+
+
+async def test_a_worker_that_takes_a_run_over_learns_who_stopped_it(app: Planwerk) -> None:
+    queue = await a_queue(app)
+    run = await queue.post()
+    await queue.starting()
+    opened = (await app.host.entries(run))[0]
+    assert isinstance(opened, journal.RunOpened)
+    assert await who_stopped(app.workspaces, opened) is None
+
+    await queue.tell(run, RunStarted(run_id=run, profile="assistant"))
+    await app.host.stop(run, actor=OPERATOR)
+    await app.host.stop(run, actor=ANNA)
+
+    assert await who_stopped(app.workspaces, opened) == "operator"

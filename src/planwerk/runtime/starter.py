@@ -196,8 +196,8 @@ class Starter:
             return None
         first, start = opened
         entries: list[journal.Entry] = [first, journal.EventPublished(start, EventId(new_id()), first.at)]
-        if run.stop_requested:
-            entries += self._ended_at_once(stopped_by(run.requested_by.name), "stopped")
+        if run.stop_requested_by is not None:
+            entries += self._ended_at_once(stopped_by(run.stop_requested_by.name), "stopped")
         return entries
 
     async def _opened_with(self, space: Workspace, run: RunView) -> tuple[journal.RunOpened, Event] | None:
@@ -307,4 +307,4 @@ async def who_stopped(workspaces: Workspaces, opened: journal.RunOpened) -> str 
         run = await space.run(opened.run)
     except NotFound:
         return None
-    return run.requested_by.name if run.stop_requested else None
+    return run.stop_requested_by.name if run.stop_requested_by is not None else None

@@ -67,7 +67,7 @@ def run_view(run: RunEntity, *, active: bool) -> RunView:
         start=run.start,
         requested_by=run.requested_by,
         requested=run.requested,
-        stop_requested=run.stop_requested,
+        stop_requested_by=run.stop_requested_by,
         started=run.started,
         ended=run.ended,
         error=run.error,
