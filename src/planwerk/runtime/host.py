@@ -12,7 +12,7 @@ from planwerk.access.ids import TenantId
 from planwerk.messages.events import UserMessageEvent
 from planwerk.runtime.errors import RunFailed, UnknownRun
 from planwerk.runtime.opening import open_run
-from planwerk.runtime.ports import Clock, Journal, RunRecord, RunRecords, WorkQueue
+from planwerk.runtime.ports import Clock, Journal, RecordPlace, RunRecord, RunRecords, WorkQueue
 from planwerk.runtime.profiles import Profile, ProfileDirectory
 from planwerk.runtime.projector import record_of
 from planwerk.runtime.worker import Worker
@@ -253,6 +253,17 @@ class Host:
     async def _is_requested(self, tenant: TenantId, run: RunId) -> bool:
         """Whether the log has asked for the run, which is not open yet."""
         return await self._workspaces.locate_run(tenant, run) is not None
+
+    async def newest(
+        self, tenant: TenantId, *, owner: str | None = None, before: RecordPlace | None = None, limit: int = 50
+    ) -> list[RunRecord]:
+        """Runs that were opened, by the time of their start, the newest first.
+
+        Args:
+            owner: Only the runs of this account.
+            before: Only what stands before this place, which is left out.
+        """
+        return await self._records.newest(tenant, owner=owner, before=before, limit=limit)
 
     async def status(self, run: RunId) -> RunRecord:
         """What is known of a run: who started what, how it stands, what it used.

@@ -179,8 +179,7 @@ async def _queued_run(parts: Parts, tenant: TenantId, run: RunId) -> RunRecord |
 
 def run_resource(record: RunRecord) -> Resource:
     """A run as `authorize` knows it: its owner is who started it."""
-    actor = record.actor
-    owner = AccountId(actor["id"]) if actor.get("kind") == "user" else None
+    owner = AccountId(record.owner) if record.owner is not None else None
     return Resource("run", record.run, TenantId(record.tenant), owner=owner)
 
 

@@ -192,12 +192,14 @@ run_records: Final = Table(
     _text("tenant"),
     _text("workspace", nullable=True),
     _text("thread", nullable=True),
+    _text("owner", nullable=True),  # the account of the person who started it
     _text("status"),
     _number("started"),  # microseconds since the epoch
     _number("expires", nullable=True),  # of a run that has ended and is to be forgotten
     _text("data"),
     Index(None, "expires"),
     Index(None, "tenant", "started"),
+    Index(None, "tenant", "owner", "started"),
     Index(None, "thread", "started"),
 )
 

@@ -65,6 +65,7 @@ def upgrade() -> None:
         sa.Column("tenant", sa.Text(), nullable=False),
         sa.Column("workspace", sa.Text(), nullable=True),
         sa.Column("thread", sa.Text(), nullable=True),
+        sa.Column("owner", sa.Text(), nullable=True),
         sa.Column("status", sa.Text(), nullable=False),
         sa.Column("started", sa.BigInteger(), nullable=False),
         sa.Column("expires", sa.BigInteger(), nullable=True),
@@ -73,6 +74,9 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("run_records", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_run_records_expires"), ["expires"], unique=False)
+        batch_op.create_index(
+            batch_op.f("ix_run_records_tenant_owner_started"), ["tenant", "owner", "started"], unique=False
+        )
         batch_op.create_index(batch_op.f("ix_run_records_tenant_started"), ["tenant", "started"], unique=False)
         batch_op.create_index(batch_op.f("ix_run_records_thread_started"), ["thread", "started"], unique=False)
 
@@ -326,6 +330,7 @@ def downgrade() -> None:
     with op.batch_alter_table("run_records", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_run_records_thread_started"))
         batch_op.drop_index(batch_op.f("ix_run_records_tenant_started"))
+        batch_op.drop_index(batch_op.f("ix_run_records_tenant_owner_started"))
         batch_op.drop_index(batch_op.f("ix_run_records_expires"))
 
     op.drop_table("run_records")
