@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,35 +20,10 @@ from planwerk.workspace.rules.commands import CreateThread
 from planwerk.workspace.rules.events import RunEnded, RunStarted
 from planwerk.workspace.rules.facts import Fact
 from planwerk.workspace.workspaces import PROJECTOR
+from tests.counting import Work, counted
 
 ANNA = UserActor(id=new_id(), name="Anna")
 OPERATOR = SystemActor(name="operator")
-
-
-@dataclass
-class Work:
-    """What a stretch asked of the database."""
-
-    statements: list[str]
-    steps: int = 0
-    """Instructions of SQLite's virtual machine for reading: they grow with each row that is looked at."""
-
-
-@contextmanager
-def counted(database: SqliteDatabase) -> Generator[Work]:
-    work = Work([])
-
-    def step() -> int:
-        work.steps += 1
-        return 0
-
-    database.read(lambda connection: connection.set_trace_callback(work.statements.append))
-    database.read(lambda connection: connection.set_progress_handler(step, 1))
-    try:
-        yield work
-    finally:
-        database.read(lambda connection: connection.set_trace_callback(None))
-        database.read(lambda connection: connection.set_progress_handler(None, 1))
 
 
 @dataclass

@@ -29,7 +29,7 @@ from planwerk.runtime.profiles import BlueprintRegistry, Profile, ProfileDirecto
 from planwerk.server.request_log import concerns
 from planwerk.workflow.ids import RunId, ThreadId, WorkspaceId, parse_id
 from planwerk.workspace.rules.errors import NotFound
-from planwerk.workspace.views import ThreadView
+from planwerk.workspace.views import ThreadSummary
 from planwerk.workspace.workspace import Workspace
 from planwerk.workspace.workspaces import Workspaces
 
@@ -82,7 +82,8 @@ class FoundThread:
 
     space: Workspace
     workspace: WorkspaceId
-    view: ThreadView
+    summary: ThreadSummary
+    """Without its messages and runs; `space.thread` reads those."""
     resource: Resource
 
 
@@ -120,7 +121,7 @@ async def find_thread(parts: Parts, principal: Principal, thread: str, action: A
     space = parts.workspaces.of(principal.tenant, workspace, principal.actor())
     try:
         about = await space.about()
-        view = await space.thread(identity)
+        summary = await space.summary(identity)
     except NotFound:
         authorize(principal, action, Resource.missing("thread", thread))
         raise
@@ -128,7 +129,7 @@ async def find_thread(parts: Parts, principal: Principal, thread: str, action: A
     resource = Resource("thread", thread, principal.tenant, owner=owner)
     authorize(principal, action, resource)
     concerns(workspace=workspace, thread=thread)
-    return FoundThread(space, workspace, view, resource)
+    return FoundThread(space, workspace, summary, resource)
 
 
 async def find_run(parts: Parts, principal: Principal, run: str, action: Action) -> RunRecord:

@@ -112,7 +112,7 @@ thread_runs: Final = Table(
     _number("requested_seq"),
     _text("data"),
     Index(None, "id"),
-    Index(None, "workspace", "thread", "requested_seq"),
+    Index(None, "workspace", "thread", "ended", "requested_seq"),
 )
 
 artifacts: Final = Table(

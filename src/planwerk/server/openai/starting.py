@@ -134,7 +134,7 @@ class _Asking:
         workspace = await parts.workspaces.locate_thread(principal.tenant, self._thread)
         if workspace is not None:
             found = await find_thread(parts, principal, self._thread, Action.THREAD_WRITE)
-            return found.workspace, found.view
+            return found.workspace, await found.space.thread(found.summary.id)
         workspace = await parts.workspaces.private_of(principal.tenant, principal.actor())
         home = Resource("workspace", workspace, principal.tenant, owner=principal.account)
         authorize(principal, Action.THREAD_WRITE, home)

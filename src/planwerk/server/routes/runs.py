@@ -99,7 +99,7 @@ async def start_run(
     thread = workspace = None
     if given.thread is not None:
         in_thread = await find_thread(parts, principal, given.thread, Action.THREAD_WRITE)
-        thread, workspace = in_thread.view.id, in_thread.workspace
+        thread, workspace = in_thread.summary.id, in_thread.workspace
     named = parse_id(given.run_id, RunId) if given.run_id is not None else None
     if named is None and idempotency_key is not None:
         named = RunId(made_id(principal, "idempotency-key", idempotency_key))

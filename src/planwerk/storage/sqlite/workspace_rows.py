@@ -138,7 +138,7 @@ def find(connection: sqlite3.Connection, workspace: WorkspaceId, key: Key) -> Fo
         case TreeKey(thread=thread):
             return messages_of(connection, workspace, thread)
         case PendingKey(thread=thread):
-            return runs_of(connection, workspace, thread, "AND NOT ended")
+            return runs_of(connection, workspace, thread, "AND ended = 0")
         case RunsKey(thread=thread):
             return runs_of(connection, workspace, thread)
         case RevisionsAfterKey(artifact=artifact, after=after):

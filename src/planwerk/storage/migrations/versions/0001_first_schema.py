@@ -211,8 +211,8 @@ def upgrade() -> None:
     with op.batch_alter_table("thread_runs", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_thread_runs_id"), ["id"], unique=False)
         batch_op.create_index(
-            batch_op.f("ix_thread_runs_workspace_thread_requested_seq"),
-            ["workspace", "thread", "requested_seq"],
+            batch_op.f("ix_thread_runs_workspace_thread_ended_requested_seq"),
+            ["workspace", "thread", "ended", "requested_seq"],
             unique=False,
         )
 
@@ -300,7 +300,7 @@ def downgrade() -> None:
 
     op.drop_table("threads")
     with op.batch_alter_table("thread_runs", schema=None) as batch_op:
-        batch_op.drop_index(batch_op.f("ix_thread_runs_workspace_thread_requested_seq"))
+        batch_op.drop_index(batch_op.f("ix_thread_runs_workspace_thread_ended_requested_seq"))
         batch_op.drop_index(batch_op.f("ix_thread_runs_id"))
 
     op.drop_table("thread_runs")
