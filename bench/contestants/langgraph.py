@@ -15,6 +15,7 @@ from langgraph.graph import (  # pyright: ignore[reportMissingTypeStubs] - a nam
 )
 from langgraph.types import Command, Send
 
+from bench import moments
 from bench.scenario import Contestant, Once, Sizes
 
 SPARE_SUPERSTEPS: Final = 10
@@ -36,6 +37,27 @@ def chain_builder() -> Any:
     builder = cast("Any", StateGraph(ChainState))
     builder.add_node("tick", tick)
     builder.add_edge(START, "tick")
+    return builder
+
+
+class NotesState(TypedDict):
+    number: int
+    steps: int
+    notes: Annotated[list[str], operator.add]
+
+
+async def note(state: NotesState) -> Command[Literal["note", "__end__"]]:
+    number = state["number"] + 1
+    moments.step(number)
+    following: Literal["note", "__end__"] = "note" if number < state["steps"] else "__end__"
+    return Command(update={"number": number, "notes": [f"note {number}"]}, goto=following)
+
+
+def noting_builder() -> Any:
+    """The uncompiled chain whose steps leave notes in the state."""
+    builder = cast("Any", StateGraph(NotesState))
+    builder.add_node("note", note)
+    builder.add_edge(START, "note")
     return builder
 
 
@@ -108,4 +130,19 @@ async def runs(sizes: Sizes) -> AsyncGenerator[Once]:
     yield once
 
 
-CONTESTANT: Final = Contestant("langgraph", {"chain": chain, "fanout": fanout, "runs": runs})
+@asynccontextmanager
+async def growth_memory(sizes: Sizes) -> AsyncGenerator[Once]:
+    graph = noting_builder().compile()
+    config = {"recursion_limit": sizes.steps + SPARE_SUPERSTEPS}
+
+    async def once() -> int:
+        state = await graph.ainvoke({"number": 0, "steps": sizes.steps, "notes": []}, config)
+        return len(state["notes"])
+
+    yield once
+
+
+CONTESTANT: Final = Contestant(
+    "langgraph",
+    {"chain": chain, "fanout": fanout, "fanout-wide": fanout, "runs": runs, "growth-memory": growth_memory},
+)
