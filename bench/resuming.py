@@ -13,8 +13,9 @@ import shutil
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from bench import moments
 from bench.processes import in_fresh_process, kill_this_process, killed_in_fresh_process
@@ -24,6 +25,15 @@ LONGER: Final = 50
 """How many times as long the run is that gives the cost of each further event."""
 LEFT: Final = 5
 """Steps that are left when the process is killed; the first of them is in flight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Woken:
+    """How long a run took to the body of its next step."""
+
+    milliseconds: float
+    cpu_milliseconds: float
+    """Of all threads of the process."""
 
 
 class NotResumed(Exception):
@@ -47,7 +57,7 @@ async def _scenario(module: str, sizes: Sizes) -> AsyncGenerator[Once]:
         folder.mkdir()
         await killed_in_fresh_process("bench.resuming", "die", engine=module, folder=str(folder), done=steps)
 
-    async def woken(folder: Path) -> float:
+    async def woken(folder: Path) -> Woken:
         copy = sizes.folder / "copy"
         shutil.copytree(folder, copy)
         try:
@@ -56,13 +66,13 @@ async def _scenario(module: str, sizes: Sizes) -> AsyncGenerator[Once]:
             )
         finally:
             shutil.rmtree(copy)
-        return cast("float", found)
+        return Woken(**found)
 
     async def once() -> float:
-        milliseconds, longer = await woken(short), await woken(long)
+        first, longer = await woken(short), await woken(long)
         further = lengths[long] - lengths[short]
-        sizes.note("µs per further event", (longer - milliseconds) * 1_000 / further)
-        return milliseconds
+        sizes.note("CPU µs per further event", (longer.cpu_milliseconds - first.cpu_milliseconds) * 1_000 / further)
+        return first.milliseconds
 
     yield once
 
@@ -78,21 +88,28 @@ async def die(engine: str, folder: str, done: int) -> None:
         await _of(engine, "die")(Path(folder), done + LEFT)
 
 
-async def wake(engine: str, folder: str, done: int) -> float:
-    """Milliseconds until the first step begins; the chain is then brought to its end and looked at.
+async def wake(engine: str, folder: str, done: int) -> dict[str, float]:
+    """How long it takes until the first step begins (`Woken`); the chain is then brought to its end and looked at.
 
     Raises:
         NotResumed: It did not go on with the step that was in flight, or a note is missing.
     """
     of_contestant = _of(engine, "wake")
-    begun: list[tuple[int, int]] = []
-    with moments.heard_by(lambda number: begun.append((number, time.perf_counter_ns()))):
-        began = time.perf_counter_ns()
+    numbers: list[int] = []
+    times: list[tuple[int, int]] = []
+
+    def note(number: int) -> None:
+        numbers.append(number)
+        if len(times) == 1:
+            times.append((time.perf_counter_ns(), time.process_time_ns()))
+
+    with moments.heard_by(note):
+        times.append((time.perf_counter_ns(), time.process_time_ns()))
         notes = await of_contestant(Path(folder))
-    numbers = [number for number, _ in begun]
     if numbers != list(range(done + 1, done + LEFT + 1)) or notes != done + LEFT:
         raise NotResumed(json.dumps({"engine": engine, "steps": numbers, "notes": notes, "done": done}))
-    return (begun[0][1] - began) / 1e6
+    (began, cpu_began), (first, cpu_first) = times
+    return asdict(Woken((first - began) / 1e6, (cpu_first - cpu_began) / 1e6))
 
 
 def _of(engine: str, function: str) -> Callable[..., Awaitable[Any]]:

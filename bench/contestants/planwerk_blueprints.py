@@ -46,6 +46,15 @@ class BenchNotedEvent(ControlEvent):
     """All notes are written."""
 
 
+class BenchMarchStartEvent(StartEvent):
+    steps: int
+
+
+class BenchMarchEvent(ControlEvent):
+    number: int
+    steps: int
+
+
 class BenchStopEvent(StopEvent):
     value: int
 
@@ -100,6 +109,21 @@ class BenchNotes(Agent):
     @step()
     async def count(self, noted: BenchNotedEvent, notes: list[BenchNoteEvent]) -> BenchStopEvent:
         return BenchStopEvent(value=len(notes))
+
+
+class BenchMarch(Agent):
+    """A chain whose steps say their number."""
+
+    @step()
+    async def begin(self, start: BenchMarchStartEvent) -> BenchMarchEvent:
+        return BenchMarchEvent(number=1, steps=start.steps)
+
+    @step()
+    async def march(self, march: BenchMarchEvent) -> BenchMarchEvent | BenchStopEvent:
+        moments.step(march.number)
+        if march.number == march.steps:
+            return BenchStopEvent(value=march.number)
+        return BenchMarchEvent(number=march.number + 1, steps=march.steps)
 
 
 def value_of(stop: StopEvent) -> int:

@@ -24,7 +24,7 @@ async def wake(folder: Path) -> int:
 async def test_a_run_that_goes_on_with_the_step_in_flight_has_its_time_taken() -> None:
     FIRST["first"] = 3
 
-    assert await resuming.wake(ENGINE, "", done=2) > 0
+    assert (await resuming.wake(ENGINE, "", done=2))["milliseconds"] > 0
 
 
 @pytest.mark.parametrize("first", [2, 4])

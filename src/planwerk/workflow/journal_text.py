@@ -10,11 +10,12 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
+
+from pydantic_core import from_json
 
 from planwerk.workflow import entries as journal
 from planwerk.workflow.codec import read_fields, wire_family, wire_type, write_fields
-from planwerk.workflow.ids import EventId, ExecutionId
 
 Context = Mapping[str, Any] | None
 
@@ -70,18 +71,32 @@ def write_entries(entries: Iterable[journal.Entry], context: Context = None) -> 
 
 
 def read_entries(text: str, context: Context = None) -> list[journal.Entry]:
-    """The entries of such a text; one of an unknown kind is kept as it is."""
+    """The entries of such a text, or of several joined by line feeds; one of an unknown kind is kept as it is."""
+    try:
+        return _read(text, from_json, context)
+    except ValueError:
+        return _read(text, json.loads, context)  # half a character in an error's message: only this one takes it
+
+
+def _read(text: str, parse: Callable[[str], Any], context: Context) -> list[journal.Entry]:
     found: list[journal.Entry] = []
     lines = iter(text.split("\n"))
     for line in lines:
-        header: list[Any] = json.loads(line)
+        header: list[Any] = parse(line)
         kind = header[0]
+        # The three of every step first: a run is resumed by reading thousands of them.
         if kind == _PUBLISHED:
             found.append(_read_published(header, next(lines), context))
+        elif kind == "finished":
+            _, execution, at, attempt, outputs = header
+            found.append(journal.ExecutionFinished(execution, at, attempt, tuple(outputs)))
+        elif kind == "due":
+            _, execution, step, scope, binding, at = header
+            found.append(journal.ExecutionDue(execution, step, scope, _binding(binding), at))
+        elif (read := _READERS.get(kind)) is not None:
+            found.append(read(header))
         elif kind == _OPENED:
             found.append(journal.RunOpened(**json.loads(next(lines))))
-        elif kind in _READERS:
-            found.append(_READERS[kind](header[1:]))
         else:
             found.append(journal.UnknownEntry(line))
     return found
@@ -99,14 +114,11 @@ def _write_published(entry: journal.EventPublished, lines: list[str], context: C
 
 def _read_published(header: list[Any], body: str, context: Context) -> journal.EventPublished:
     _, identity, at, execution, answers, flags, name, family = header
+    event = read_fields(name, family, body, context)
+    if not flags:
+        return journal.EventPublished(event, identity, at, execution, answers)
     return journal.EventPublished(
-        read_fields(name, family, body, context),
-        EventId(identity),
-        at,
-        ExecutionId(execution) if execution is not None else None,
-        answers,
-        shown=bool(flags & 1),
-        discarded=bool(flags & 2),
+        event, identity, at, execution, answers, shown=bool(flags & 1), discarded=bool(flags & 2)
     )
 
 
@@ -124,51 +136,39 @@ def _text(value: str) -> str:
     return f'"{value}"' if _PLAIN.fullmatch(value) else _compact(value)
 
 
-def _due(values: list[Any]) -> journal.ExecutionDue:
-    execution, step, scope, binding, at = values
-    return journal.ExecutionDue(execution, step, scope, _binding(binding), at)
-
-
-def _binding(value: Any) -> journal.Binding:
-    return tuple(tuple(positions) for positions in cast("list[list[int]]", value))
+def _binding(value: list[list[int]]) -> journal.Binding:
+    return tuple(map(tuple, value))
 
 
 def _retry(values: list[Any]) -> journal.AttemptFailed:
-    execution, attempt, at, error, retry_at = values
+    _, execution, attempt, at, error, retry_at = values
     return journal.AttemptFailed(execution, attempt, at, journal.ErrorInfo(*error), retry_at)
 
 
-def _finished(values: list[Any]) -> journal.ExecutionFinished:
-    execution, at, attempt, outputs = values
-    return journal.ExecutionFinished(execution, at, attempt, tuple(outputs))
-
-
 def _failed(values: list[Any]) -> journal.ExecutionFailed:
-    execution, at, error, attempt = values
+    _, execution, at, error, attempt = values
     return journal.ExecutionFailed(execution, at, journal.ErrorInfo(*error), attempt)
 
 
 def _asked(values: list[Any]) -> journal.PreconditionAnswered:
-    step, scope, binding, verdict, at = values
+    _, step, scope, binding, verdict, at = values
     return journal.PreconditionAnswered(step, scope, _binding(binding), verdict, at)
 
 
 def _ended(values: list[Any]) -> journal.RunEnded:
-    status, at, error, untaken, summary = values
+    _, status, at, error, untaken, summary = values
     info = journal.ErrorInfo(*error) if error is not None else None
     return journal.RunEnded(status, at, info, tuple(untaken), summary)
 
 
 _READERS: Final[dict[str, Callable[[list[Any]], journal.Entry]]] = {
-    "due": _due,
-    "started": lambda values: journal.ExecutionStarted(*values),
+    "started": lambda values: journal.ExecutionStarted(*values[1:]),
     "retry": _retry,
-    "finished": _finished,
     "failed": _failed,
     "asked": _asked,
-    "owner": lambda values: journal.OwnershipTaken(*values),
-    "released": lambda values: journal.OwnershipReleased(*values),
-    "stop": lambda values: journal.StopReached(*values),
-    "model": lambda values: journal.ModelCalled(*values),
+    "owner": lambda values: journal.OwnershipTaken(*values[1:]),
+    "released": lambda values: journal.OwnershipReleased(*values[1:]),
+    "stop": lambda values: journal.StopReached(*values[1:]),
+    "model": lambda values: journal.ModelCalled(*values[1:]),
     "ended": _ended,
 }

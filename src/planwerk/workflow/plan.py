@@ -141,6 +141,13 @@ class ScopePlan:
     lone: tuple[StepPlan, ...] = ()
     possible_memo: dict[tuple[Mask, Mask], Mask] = field(default_factory=dict[tuple[Mask, Mask], Mask])
 
+    def step_named(self, name: str) -> StepPlan | None:
+        """The step with this full name, if it has one."""
+        for step in self.steps:
+            if step.name == name:
+                return step
+        return None
+
     @property
     def owes_outcome(self) -> bool:
         """Whether a call of it must answer or stop the run before it is quiet (E5.2)."""
