@@ -6,9 +6,10 @@ round, so nobody always runs after the same neighbour.
 
 from __future__ import annotations
 
+import gc
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
 from bench.scenario import OURS, Contestant, Sizes, Trial, Turn, Workload
@@ -62,8 +63,20 @@ async def measure(
             own = replace(sizes, folder=folder, note=_Notes(counts[contestant.name]))
             trial = Trial(workload, contestant, own, seconds)
             turns[contestant.name] = await stack.enter_async_context(workload.gauge.open(trial))
-        found = [await _round(turns, order) for order in _orders(list(turns), rounds)]
+        with _without_what_was_imported():
+            found = [await _round(turns, order) for order in _orders(list(turns), rounds)]
     return Report.of(workload, found, counts)
+
+
+@contextmanager
+def _without_what_was_imported() -> Generator[None]:
+    """Keep the modules of all contestants out of every garbage collection: nobody has the others' in real life."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 async def _round(turns: Mapping[str, Turn], order: Sequence[str]) -> Round:
