@@ -7,9 +7,9 @@ has a second line with that, so that reading validates it straight from the text
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from json.encoder import encode_basestring
 from typing import Any, Final
 
 from pydantic_core import from_json
@@ -20,7 +20,6 @@ from planwerk.workflow.codec import read_fields, wire_family, wire_type, write_f
 Context = Mapping[str, Any] | None
 
 _PUBLISHED: Final = "event"
-_PLAIN: Final = re.compile(r"[A-Za-z0-9_.-]*")
 _OPENED: Final = "opened"
 _KINDS: Final[dict[str, type[Any]]] = {
     "due": journal.ExecutionDue,
@@ -56,9 +55,11 @@ def write_entries(entries: Iterable[journal.Entry], context: Context = None) -> 
             outputs = ",".join(map(str, entry.outputs))
             lines.append(f'["finished",{_text(entry.execution)},{entry.at},{entry.attempt},[{outputs}]]')
         elif isinstance(entry, journal.ExecutionDue):
-            binding = ",".join(f"[{','.join(map(str, positions))}]" for positions in entry.binding)
+            binding = ",".join([f"[{','.join(map(str, positions))}]" for positions in entry.binding])
             named = f"{_text(entry.execution)},{_text(entry.step)}"
             lines.append(f'["due",{named},{entry.scope},[{binding}],{entry.at}]')
+        elif isinstance(entry, journal.StopReached):
+            lines.append(f'["stop",{entry.event},{entry.at}]')
         elif isinstance(entry, journal.RunOpened):
             lines.append(f'["{_OPENED}"]')
             lines.append(_compact({name: getattr(entry, name) for name in _FIELDS[journal.RunOpened]}))
@@ -106,7 +107,7 @@ def _write_published(entry: journal.EventPublished, lines: list[str], context: C
     event = entry.event
     execution = _text(entry.execution) if entry.execution is not None else "null"
     answers = entry.answers if entry.answers is not None else "null"
-    flags = int(entry.shown) | int(entry.discarded) << 1
+    flags = entry.shown | entry.discarded << 1
     named = f'{_text(wire_type(event))},"{wire_family(event)}"'
     lines.append(f'["{_PUBLISHED}",{_text(entry.id)},{entry.at},{execution},{answers},{flags},{named}]')
     lines.append(write_fields(event, context))
@@ -129,11 +130,8 @@ def _plain(value: Any) -> Any:
 
 
 _compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-
-def _text(value: str) -> str:
-    """A text as JSON; ids and names of steps need no encoder."""
-    return f'"{value}"' if _PLAIN.fullmatch(value) else _compact(value)
+_text: Final[Callable[[str], str]] = encode_basestring
+"""A text as JSON, written as `_compact` writes it."""
 
 
 def _binding(value: list[list[int]]) -> journal.Binding:
