@@ -18,13 +18,13 @@ BUILT: Final = (
     "durable-many",
     "growth",
     "growth-memory",
+    "parked",
     "resume",
 )
 
 BUILT_LATER: Final = {
     "http": "a later issue",
     "jetstream": "a later issue",
-    "parked": "the engine's issue",
     "postgresql": "a later issue",
     "sse": "a later issue",
 }

@@ -15,6 +15,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict
 
 from bench import moments
+from bench.parking import Answer, parking
 from bench.resuming import resuming
 from bench.scenario import Contestant, Once, Sizes
 from bench.stored import note_bytes_per_step
@@ -258,6 +259,38 @@ async def wake(folder: Path) -> int:
     return sum(isinstance(event, Note) for event in run.fold())
 
 
+async def wait_for_answer(question: asyncio.Future[Done], journal: list[FloorEvent]) -> int:
+    """A run that has asked: a task on a future, and what it has journaled."""
+    journal.append(Begin(steps=1))
+    journal.append(note_of(1, 1))
+    done = await question
+    journal.append(done)
+    return done.value
+
+
+@asynccontextmanager
+async def waiting(folder: Path, runs: int) -> AsyncGenerator[Answer]:
+    loop = asyncio.get_running_loop()
+    questions: list[asyncio.Future[Done]] = [loop.create_future() for _ in range(runs)]
+    journals: list[list[FloorEvent]] = [[] for _ in range(runs)]
+    tasks = [
+        asyncio.create_task(wait_for_answer(question, journal))
+        for question, journal in zip(questions, journals, strict=True)
+    ]
+    await asyncio.sleep(0)
+
+    async def answer(number: int) -> int:
+        questions[number].set_result(Done(value=number))
+        return await tasks[number]
+
+    try:
+        yield answer
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+
 CONTESTANT: Final = Contestant(
     "floor",
     {
@@ -271,6 +304,7 @@ CONTESTANT: Final = Contestant(
         "durable-many": durable_many,
         "growth": growth,
         "growth-memory": growth_memory,
+        "parked": parking(__name__),
         "resume": resuming(__name__),
     },
 )

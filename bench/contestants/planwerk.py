@@ -19,6 +19,7 @@ from bench.contestants.planwerk_blueprints import (
     BenchScatterEvent,
     value_of,
 )
+from bench.parking import parking
 from bench.resuming import resuming
 from bench.scenario import OURS, Contestant, Once, Sizes
 from bench.stored import note_bytes_per_step
@@ -162,6 +163,7 @@ CONTESTANT: Final = Contestant(
         "durable-many": durable_many,
         "growth": growth,
         "growth-memory": growth_memory,
+        "parked": parking("bench.contestants.planwerk_waiting"),
         "resume": resuming("bench.contestants.planwerk_serving"),
     },
 )

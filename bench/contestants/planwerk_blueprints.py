@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from bench import moments
-from planwerk import Agent, ControlEvent, StartEvent, StopEvent, step
+from planwerk import Agent, ControlEvent, Event, StartEvent, StopEvent, step
 
 
 class BenchChainStartEvent(StartEvent):
@@ -53,6 +53,20 @@ class BenchMarchStartEvent(StartEvent):
 class BenchMarchEvent(ControlEvent):
     number: int
     steps: int
+
+
+class BenchAskStartEvent(StartEvent):
+    """Ask somebody."""
+
+
+class BenchYesEvent(ControlEvent):
+    number: int
+
+
+class BenchQuestionEvent(ControlEvent):
+    answered_by = (BenchYesEvent,)
+
+    question: str
 
 
 class BenchStopEvent(StopEvent):
@@ -126,5 +140,17 @@ class BenchMarch(Agent):
         return BenchMarchEvent(number=march.number + 1, steps=march.steps)
 
 
-def value_of(stop: StopEvent) -> int:
+class BenchAsked(Agent):
+    """Asks a person and ends with the answer."""
+
+    @step()
+    async def ask(self, start: BenchAskStartEvent) -> BenchQuestionEvent:
+        return BenchQuestionEvent(question="Shall it go on?")
+
+    @step()
+    async def go_on(self, yes: BenchYesEvent) -> BenchStopEvent:
+        return BenchStopEvent(value=yes.number)
+
+
+def value_of(stop: Event) -> int:
     return cast("BenchStopEvent", stop).value

@@ -13,7 +13,7 @@ from bench.scenario import OURS
 TINY = ["--steps", "3", "--width", "3", "--runs", "2", "--rounds", "2", "--seconds", "0"]
 
 
-IN_FRESH_PROCESSES = {"resume": "planwerk"}
+IN_FRESH_PROCESSES = {"parked": "planwerk", "resume": "planwerk"}
 """Contestants that are tried here where each costs several processes."""
 
 
