@@ -14,4 +14,5 @@ WORKLOAD: Final = Workload(
     gauge=Rate(),
     steps=5,
     runs=1_000,
+    rounds=5,
 )
