@@ -27,17 +27,25 @@ def attempts_of(found: Iterable[journal.Entry]) -> dict[ExecutionId, Attempt]:
     attempts: dict[ExecutionId, Attempt] = {}
     working: set[ExecutionId] = set()
     for entry in found:
+        # The three of every step first, and without a match: thousands of them are folded.
+        if isinstance(entry, journal.EventPublished):
+            continue
+        if isinstance(entry, journal.ExecutionDue):
+            attempts[entry.execution] = Attempt()
+            working.add(entry.execution)
+            continue
+        if isinstance(entry, journal.ExecutionFinished):
+            attempts.pop(entry.execution, None)
+            working.discard(entry.execution)
+            continue
         match entry:
-            case journal.ExecutionDue(execution):
-                attempts[execution] = Attempt()
-                working.add(execution)
             case journal.ExecutionStarted(execution, number):
                 attempts[execution].number = number
                 working.add(execution)
             case journal.AttemptFailed(execution, number):
                 attempts[execution].number = number
                 working.discard(execution)
-            case journal.ExecutionFinished(execution) | journal.ExecutionFailed(execution):
+            case journal.ExecutionFailed(execution):
                 attempts.pop(execution, None)
                 working.discard(execution)
             case journal.OwnershipReleased():

@@ -17,7 +17,10 @@ def lay_in(scope: Scope, step: StepPlan, parameter: ParameterPlan, seen: Seen) -
     cell.new.append(seen)
     if parameter.is_list:
         cell.all.append(seen)
-    if parameter.starting or (seen.rounds and step.index in scope.waiting):
+    if step.index in scope.waiting:
+        if seen.rounds or step.may_repeat:
+            scope.candidates |= step.bit
+    elif parameter.starting:
         scope.candidates |= step.bit
     if step.tracked >= 0 and parameter.of_loop:
         scope.note_new(step, round_number, 1 if parameter.starting else 0)

@@ -226,14 +226,16 @@ class RunSchedule:
         if entry.execution in self.in_flight:
             return
         scope = self._scopes.get(entry.scope)
-        step = next((step for step in scope.plan.steps if step.name == entry.step), None) if scope is not None else None
+        step = scope.plan.step_named(entry.step) if scope is not None else None
         if scope is None or step is None:
             raise ScheduleError(
                 f"the journal has {entry.step} due in scope {entry.scope}, which this workflow does not have (E7.6).",
                 what_to_do="Run it with the code it was started with.",
             )
-        key = (entry.step, entry.scope, entry.binding)
-        asked = self.asked.pop(key, None) or self._unhold(scope, key)
+        asked: Execution | None = None
+        if self.asked or scope.held:
+            key = (entry.step, entry.scope, entry.binding)
+            asked = self.asked.pop(key, None) or self._unhold(scope, key)
         if asked is not None:
             execution = asked
             if scope.counts[step.index] and execution.asked_after < 0:
@@ -252,7 +254,7 @@ class RunSchedule:
         if execution is None:
             execution = self._unhold(scope, key)
         if execution is None:
-            step = next((step for step in scope.plan.steps if step.name == entry.step), None)
+            step = scope.plan.step_named(entry.step)
             if step is None:
                 raise ScheduleError(f"{entry.step} is not a step of this workflow (E7.6).")
             execution = rebuild(scope, step, entry.binding)
