@@ -17,7 +17,7 @@ GUARDED = {
 
 
 def problems(given: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(problem.severity, problem.message) for problem in explore(Notation(given).compose())]
+    return [(problem.severity, problem.message) for problem in explore(Notation(given).compose()).problems]
 
 
 def test_a_straight_workflow_has_nothing_to_report() -> None:
@@ -65,8 +65,9 @@ def test_a_join_that_takes_an_empty_list_is_free_of_stalls() -> None:
 def test_a_loop_without_an_exit_reaches_no_stop() -> None:
     found = problems({"begin": "Start -> A", "again": "A -> B", "back": "B -> A"})
 
-    assert [severity for severity, _ in found] == ["error"]
+    assert [severity for severity, _ in found] == ["error", "warning"]
     assert "no stop can be reached" in found[0][1]
+    assert "again → back → again can go round for ever" in found[1][1]
 
 
 def test_a_call_is_explored_on_its_own_and_stands_for_its_outcomes() -> None:
@@ -132,7 +133,7 @@ def test_a_precondition_that_says_no_is_a_warning() -> None:
     found = problems({"begin": "Start -> A", "finish": "A -> Stop, if it is the second A"})
 
     assert [severity for severity, _ in found] == ["warning"]
-    assert "precondition says no" in found[0][1]
+    assert "the precondition of finish says no" in found[0][1]
 
 
 @pytest.mark.parametrize("branches", [2, 6, 16])

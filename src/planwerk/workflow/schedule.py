@@ -66,10 +66,15 @@ def entry_of(execution: Execution, at: int = 0) -> journal.ExecutionDue:
 
 
 class RunSchedule:
-    """The state of one run and the rules that move it."""
+    """The state of one run and the rules that move it.
 
-    def __init__(self, composition: Composition) -> None:
+    Args:
+        is_limited: Whether `max_executions_per_run` ends the run; exploring does not model it (E6.4).
+    """
+
+    def __init__(self, composition: Composition, *, is_limited: bool = True) -> None:
         self.composition = composition
+        self._is_limited = is_limited
         self.position = 0
         """Position of the last entry applied."""
         self.in_flight: dict[ExecutionId, Execution] = {}
@@ -89,6 +94,23 @@ class RunSchedule:
         self._numbers = 0
         self._changes = 0
         """Counts what happened, to ask a held binding again only after a change."""
+
+    def fork(self) -> RunSchedule:
+        """An independent run that stands where this one stands, to look at what may come next (E6.4)."""
+        twin = RunSchedule(self.composition, is_limited=self._is_limited)
+        twin.position, twin.stop, twin.ended = self.position, self.stop, self.ended
+        twin.untaken, twin.cycles = dict(self.untaken), dict(self.cycles)
+        twin._fault, twin._numbers, twin._changes = self._fault, self._numbers, self._changes
+        scopes: dict[Scope, Scope] = {}
+        for position, scope in self._scopes.items():  # a caller stands before its calls
+            scopes[scope] = twin._scopes[position] = scope.fork(scopes.get(scope.parent) if scope.parent else None)
+            scopes[scope].held = [held.fork(scopes[scope]) for held in scope.held]
+        twin._root = scopes[self._root]
+        twin._touched = {scopes[scope] for scope in self._touched}
+        twin.in_flight = {identity: made.fork(scopes[made.scope]) for identity, made in self.in_flight.items()}
+        twin.asked = {key: asked.fork(scopes[asked.scope]) for key, asked in self.asked.items()}
+        twin.requests = {position: (scopes[scope], seen) for position, (scope, seen) in self.requests.items()}
+        return twin
 
     # Entries in ----------------------------------------------------------------------------------------------------
 
@@ -490,7 +512,7 @@ class RunSchedule:
         if scope.plan.tracked:
             scope.count_rounds(step, execution.rounds, _own_round(execution), 1)
         limit = step.spec.max_executions_per_run
-        if limit is not None:
+        if limit is not None and self._is_limited:
             made = scope.made_due.get(step.index, 0) + 1
             scope.made_due[step.index] = made
             if made > limit:

@@ -70,6 +70,12 @@ class Execution:
         self.number = 0
         self.asked_after = 0
 
+    def fork(self, scope: Scope) -> Execution:
+        """The same execution in a scope that was forked from its own."""
+        twin = Execution(self.step, scope, self.binding, self.source, self.rounds)
+        twin.id, twin.published, twin.number, twin.asked_after = self.id, self.published, self.number, self.asked_after
+        return twin
+
     @property
     def positions(self) -> tuple[tuple[int, ...], ...]:
         """The binding as the journal holds it."""

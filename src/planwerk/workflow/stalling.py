@@ -40,7 +40,7 @@ class TooManyExecutions(WorkflowError):
 
 def run_stalled(root: Scope, scopes: Iterable[Scope]) -> RunStalled:
     """The error of a run in which nothing is active, no step is due and no stop was reached."""
-    waiting = [line for scope in scopes for line in _who_waits(scope)]
+    waiting = [line for scope in scopes for line in who_waits(scope)]
     if not waiting:
         waiting = [f"no step of {root.plan.name or 'the blueprint'} waits for anything, and none has returned a stop"]
     return RunStalled(
@@ -52,14 +52,15 @@ def run_stalled(root: Scope, scopes: Iterable[Scope]) -> RunStalled:
 def call_stalled(scope: Scope) -> RunStalled:
     """The error of a call that is quiet without an outcome it owes."""
     owed = " or ".join(cls.__name__ for cls in (*scope.plan.outcomes, *scope.plan.stops))
-    waiting = "; ".join(_who_waits(scope)) or "none of its steps waits for anything"
+    waiting = "; ".join(who_waits(scope)) or "none of its steps waits for anything"
     return RunStalled(
         f"the call {scope.path()} ended without {owed} (E5.2: a call owes an outcome): {waiting}.",
         what_to_do="Let each path of the capability end in one of its outcomes.",
     )
 
 
-def _who_waits(scope: Scope) -> list[str]:
+def who_waits(scope: Scope) -> list[str]:
+    """Each step that waits in a quiet scope: for which event, and who could have sent it."""
     lines = [f"{held.step.name} is held back by its precondition (E3.6)" for held in scope.held]
     held_steps = {held.step.index for held in scope.held}
     for step in scope.plan.steps:

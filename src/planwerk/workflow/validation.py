@@ -54,7 +54,7 @@ def find_problems(
                     problems.append(problem)
     if not any(problem.severity == "error" for problem in problems):
         for composition in compositions:
-            problems += explore(composition)
+            problems += explore(composition).problems
     unique = list(dict.fromkeys(problems))
     return sorted(unique, key=lambda problem: problem.severity != "error")
 
