@@ -16,7 +16,7 @@ from planwerk.testing.virtual_clock import virtual_time
 from planwerk.workflow import entries as journal
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.entries import RunOpened
-from planwerk.workflow.events import ControlEvent, DisplayEvent, Event, ExceptionEvent, StartEvent, StopEvent
+from planwerk.workflow.events import ControlEvent, DisplayEvent, Event, StartEvent, StopEvent
 from planwerk.workflow.ids import RunId
 from planwerk.workflow.steps import Retry, step
 
@@ -41,13 +41,13 @@ class DriverStop(StopEvent):
     names: tuple[str, ...] = ()
 
 
-DELAYS = {"first": [0.04, 0.01, 0.03, 0.02], "second": [0.02, 0.03, 0.01, 0.04]}
+DELAYS = [0.04, 0.01, 0.03, 0.02]
 
 
 class Delayed(Agent):
     """Fans out four pieces of work of different length."""
 
-    delays = DELAYS["first"]
+    delays = DELAYS
 
     @step()
     async def split(self, start: DriverStart) -> list[DriverWork]:
@@ -61,12 +61,6 @@ class Delayed(Agent):
     @step()
     async def join(self, start: DriverStart, done: list[DriverDone]) -> DriverStop:
         return DriverStop(names=tuple(event.name for event in done))
-
-
-class DelayedOtherwise(Delayed):
-    """The same with other delays."""
-
-    delays = DELAYS["second"]
 
 
 @pytest.fixture
@@ -84,36 +78,6 @@ async def entries_of(store: InMemoryJournal, driver: RunDriver) -> list[journal.
     return await store.read(driver.opened.run)
 
 
-@pytest.mark.parametrize("blueprint", [Delayed, DelayedOtherwise])
-async def test_eng_29_a_join_has_fan_out_order_whatever_finishes_first(
-    runtime: LocalRuntime, blueprint: type[Delayed]
-) -> None:
-    with virtual_time():
-        stop = await runtime.run(blueprint, DriverStart())
-
-    assert isinstance(stop, DriverStop)
-    assert stop.names == ("A", "B", "C", "D")
-
-
-async def test_eng_29_a_run_resumed_after_two_completions_joins_in_the_same_order(
-    runtime: LocalRuntime, store: InMemoryJournal
-) -> None:
-    with virtual_time():
-        first = await runtime.start(Delayed, DriverStart())
-        await asyncio.sleep(0.025)
-        await first.release()
-        second = await resumed(runtime, first)
-        await second.wait_ended()
-
-    stop = second.schedule.stop
-    assert isinstance(stop, DriverStop)
-    assert stop.names == ("A", "B", "C", "D")
-    found = await entries_of(store, first)
-    finished = [entry.execution for entry in found if isinstance(entry, journal.ExecutionFinished)]
-    assert len(finished) == len(set(finished)) == 6
-    assert [entry.attempt for entry in found if isinstance(entry, journal.ExecutionStarted)] == [2, 2]
-
-
 async def resumed(runtime: LocalRuntime, first: RunDriver) -> RunDriver:
     """A driver that has taken the run over."""
     again = runtime.driver(first.program, first.config)
@@ -129,39 +93,11 @@ class Raising(Agent):
         raise ValueError("boom")
 
 
-async def test_eng_15_readers_of_a_failed_run_end_with_the_failure(
-    runtime: LocalRuntime, store: InMemoryJournal
-) -> None:
-    with virtual_time():
-        driver = await runtime.start(Raising, DriverStart())
-        assert driver.opened is not None
-        early = asyncio.create_task(_read(store, driver.opened.run))
-        await driver.wait_ended()
-        await asyncio.sleep(1)
-        late = await _read(store, driver.opened.run)
-
-    for seen in (await early, late):
-        last = seen[-1]
-        assert isinstance(last, journal.RunEnded)
-        assert last.status == "failed"
-        failure = next(entry.event for entry in seen if isinstance(entry, journal.EventPublished) and _failed(entry))
-        assert isinstance(failure, ExceptionEvent)
-        assert (failure.step, failure.error_type, failure.message) == ("fail", "ValueError", "boom")
-
-
 async def test_awaiting_a_failed_run_raises_its_error(runtime: LocalRuntime) -> None:
     with pytest.raises(RunFailed, match="boom") as raised:
         await runtime.run(Raising, DriverStart())
 
     assert raised.value.event.error_type == "ValueError"
-
-
-async def _read(store: InMemoryJournal, run: RunId) -> list[journal.Entry]:
-    return [entry async for _, entry in store.follow(run)]
-
-
-def _failed(entry: journal.EventPublished) -> bool:
-    return isinstance(entry.event, ExceptionEvent)
 
 
 touched: list[str] = []
@@ -187,24 +123,6 @@ class EarlyStop(Agent):
     @step()
     async def after(self, other: DriverOther) -> DriverStop:
         return DriverStop()
-
-
-async def test_eng_17_what_still_works_at_a_stop_is_cancelled_and_touches_nothing(
-    runtime: LocalRuntime, store: InMemoryJournal
-) -> None:
-    touched.clear()
-    with virtual_time():
-        before = asyncio.all_tasks()
-        run = await runtime.run_to_end(EarlyStop, DriverStart())
-        await asyncio.sleep(0.6)
-        left = asyncio.all_tasks() - before
-
-    found = await entries_of(store, run.driver)
-    delivered = [entry.event for entry in found if isinstance(entry, journal.EventPublished) and not entry.discarded]
-    assert isinstance(delivered[-1], DriverStop)
-    assert touched == []
-    assert not any(isinstance(event, DriverOther) for event in delivered)
-    assert left == set()
 
 
 class TitledStop(Agent):

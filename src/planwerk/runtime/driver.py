@@ -611,5 +611,5 @@ class RunDriver:
             self._record(journal.ExecutionFailed(execution.id, now, cancelled()))
         self._tasks.clear()
         self.tally.until(now)
-        ended = journal.RunEnded(self._status, now, self._error, tuple(self.schedule.untaken), self.tally.summary())
+        ended = journal.RunEnded(self._status, now, self._error, self.schedule.left_over(), self.tally.summary())
         self._record(ended)

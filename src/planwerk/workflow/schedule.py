@@ -23,6 +23,7 @@ from planwerk.workflow.binding import execution_of_one, lay_in, rebuild, take
 from planwerk.workflow.errors import NotInFlight, PlanwerkError, ScheduleError
 from planwerk.workflow.events import ControlEvent, Event, StopEvent
 from planwerk.workflow.ids import ExecutionId
+from planwerk.workflow.leaving import left_in
 from planwerk.workflow.plan import ClassPlan, Composition, StepPlan, bits
 from planwerk.workflow.scope import Scope
 from planwerk.workflow.seen import Execution, Seen
@@ -84,7 +85,7 @@ class RunSchedule:
         self.stop: Event | None = None
         self.ended = False
         self.untaken: dict[str, None] = {}
-        """Classes of events that no step of their scope takes."""
+        """Classes of events that no step of their scope takes, and of those left in calls that are over."""
         self.cycles: dict[str, None] = {}
         """Steps that were started because others waited for them in a cycle (E3.4)."""
         self._root = Scope(composition.root, 0, None, None)
@@ -352,6 +353,12 @@ class RunSchedule:
         self._open_call(root, Seen(self.position, request, kind, rounds=root.no_rounds()))
         return self._scopes[self.position]
 
+    def left_over(self) -> tuple[str, ...]:
+        """Classes of the events that no step has taken, sorted (E4.5)."""
+        asked = list(self.asked.values())
+        lying = (type(seen.event).__name__ for scope in self._scopes.values() for seen in left_in(scope, asked))
+        return tuple(sorted({*self.untaken, *lying}))
+
     def open_scopes(self) -> list[Scope]:
         """The scopes that are open, the blueprint's own first."""
         return list(self._scopes.values())
@@ -554,6 +561,7 @@ class RunSchedule:
             if not scope.answered and scope.plan.owes_outcome:
                 self._fault = self._fault or call_stalled(scope)
             elif self._scopes.pop(scope.position, None) is not None:
+                self.untaken.update(dict.fromkeys(type(seen.event).__name__ for seen in left_in(scope)))
                 caller.open_calls -= 1
                 self._touched.add(caller)
 
