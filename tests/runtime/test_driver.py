@@ -8,8 +8,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from planwerk.runtime.attempts import wait_seconds
 from planwerk.runtime.driver import RunDriver
 from planwerk.runtime.errors import RunFailed
+from planwerk.runtime.execution import ExecutionInfo
 from planwerk.runtime.local import LocalRuntime, make_context
 from planwerk.storage.in_memory.journal import InMemoryJournal
 from planwerk.testing.virtual_clock import virtual_time
@@ -17,7 +19,7 @@ from planwerk.workflow import entries as journal
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.entries import RunOpened
 from planwerk.workflow.events import ControlEvent, DisplayEvent, Event, StartEvent, StopEvent
-from planwerk.workflow.ids import RunId
+from planwerk.workflow.ids import ExecutionId, RunId
 from planwerk.workflow.steps import Retry, step
 
 
@@ -404,3 +406,77 @@ async def test_a_fresh_blueprint_serves_each_execution(runtime: LocalRuntime) ->
 
 def events_of(found: list[journal.Entry]) -> list[Event]:
     return [entry.event for entry in found if isinstance(entry, journal.EventPublished)]
+
+
+class SlowOnce(Agent):
+    """Takes too long the first time."""
+
+    @step(timeout_seconds=5, retry=Retry(times=1))
+    async def work(self, start: DriverStart, info: ExecutionInfo) -> DriverStop:
+        await asyncio.sleep(60 if info.attempt == 1 else 1)
+        return DriverStop()
+
+
+async def test_a_step_that_took_too_long_is_tried_again_as_its_retry_says(
+    store: InMemoryJournal,
+) -> None:
+    with virtual_time():
+        run = await LocalRuntime(store).run_to_end(SlowOnce, DriverStart())
+
+    failed = [entry for entry in await entries_of(store, run.driver) if isinstance(entry, journal.AttemptFailed)]
+    assert run.stop == DriverStop()
+    assert [entry.error.code for entry in failed] == ["step_timed_out"]
+
+
+tried: list[tuple[int, float]] = []
+
+
+class RetriedLater(Agent):
+    """Fails twice, with a long wait after each."""
+
+    @step(retry=Retry(times=2, backoff_seconds=100))
+    async def work(self, start: DriverStart, info: ExecutionInfo) -> DriverStop:
+        tried.append((info.attempt, asyncio.get_running_loop().time()))
+        if len(tried) < 4:
+            await asyncio.sleep(1)
+            raise RuntimeError("not yet")
+        return DriverStop()
+
+
+async def test_a_run_taken_over_while_a_step_waits_for_its_retry_goes_on_waiting(store: InMemoryJournal) -> None:
+    tried.clear()
+    with virtual_time() as clock:
+        runtime = LocalRuntime(store, clock=lambda: int(clock.time() * 1e6))
+        first = await runtime.start(RetriedLater, DriverStart())
+        await asyncio.sleep(50)
+        await first.release()
+        second = await resumed(runtime, first)
+        await asyncio.sleep(0)
+        assert [attempt for attempt, _ in tried] == [1]
+        await asyncio.sleep(60)
+
+    assert [attempt for attempt, _ in tried] == [1, 2]
+    assert 100 <= tried[1][1] - tried[0][1] - 1 <= 110
+    await second.release()
+
+
+async def test_an_attempt_whose_worker_died_uses_up_no_retry(store: InMemoryJournal) -> None:
+    tried.clear()
+    with virtual_time() as clock:
+        runtime = LocalRuntime(store, clock=lambda: int(clock.time() * 1e6))
+        first = await runtime.start(RetriedLater, DriverStart())
+        await asyncio.sleep(0.5)
+        first.lose(RuntimeError("gone"))
+        second = await resumed(runtime, first)
+        await second.wait_ended()
+
+    assert [attempt for attempt, _ in tried] == [1, 2, 3, 4]
+    assert second.schedule.stop == DriverStop()
+
+
+def test_what_failed_together_does_not_come_back_together() -> None:
+    waits = {wait_seconds(Retry(times=3, backoff_seconds=2), 2, ExecutionId(f"x{number}")) for number in range(50)}
+
+    assert len(waits) == 50
+    assert min(waits) >= 4
+    assert max(waits) <= 4.4

@@ -12,7 +12,7 @@ from planwerk.testing.simulated_world import Outcome
 from planwerk.workflow import entries as journal
 from planwerk.workflow.codec import wire_type, write_event
 from planwerk.workflow.errors import PlanwerkError
-from planwerk.workflow.events import ControlEvent, Event, StopEvent
+from planwerk.workflow.events import ControlEvent, StopEvent
 from planwerk.workflow.ids import ExecutionId
 from planwerk.workflow.plan import Composition
 from planwerk.workflow.schedule import RunSchedule
@@ -127,8 +127,8 @@ def _taken_by_nobody(entries: list[journal.Entry], composition: Composition) -> 
             continue
         if entry.shown or entry.discarded or not isinstance(entry.event, ControlEvent):
             continue
-        opened_by = scopes[entry.execution]
-        request: type[Event] | None = type(_event(entries, opened_by)) if opened_by else None
+        opened_by = entries[scopes[entry.execution] - 1] if scopes[entry.execution] else None
+        request = type(opened_by.event) if isinstance(opened_by, journal.EventPublished) else None
         plan = next(plan for plan in composition.scopes if plan.request is request)
         kind = plan.by_class.get(type(entry.event))
         leads_on = kind is None or kind.is_stop or kind.is_outcome or kind.call or kind.answers
