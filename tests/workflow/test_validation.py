@@ -402,3 +402,19 @@ def test_a_second_use_of_a_capability_has_event_classes_of_its_own() -> None:
     assert ValidSecond.Told.event_type == "ValidSecondValidToldEvent"
     assert issubclass(ValidSecond.Told, ValidToldEvent)
     assert errors(AsksBoth) == []
+
+
+def test_an_event_that_only_a_precondition_reads_goes_somewhere() -> None:
+    def has_leave(child: ValidChild, other: ValidOther | None) -> bool:
+        return other is not None
+
+    class Guarded(Agent):
+        @step()
+        async def begin(self, start: ValidStart) -> tuple[ValidChild, ValidOther]:
+            return ValidChild(), ValidOther()
+
+        @step(precondition=has_leave)
+        async def end(self, child: ValidChild) -> ValidStop:
+            return ValidStop()
+
+    assert errors(Guarded) == []
