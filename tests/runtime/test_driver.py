@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from planwerk.testing.virtual_clock import virtual_time
 from planwerk.workflow import entries as journal
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.entries import RunOpened
-from planwerk.workflow.events import ControlEvent, DisplayEvent, Event, StartEvent, StopEvent
+from planwerk.workflow.events import ControlEvent, DisplayEvent, Event, ExceptionEvent, StartEvent, StopEvent
 from planwerk.workflow.ids import ExecutionId, RunId
 from planwerk.workflow.steps import Retry, step
 
@@ -480,3 +481,65 @@ def test_what_failed_together_does_not_come_back_together() -> None:
     assert len(waits) == 50
     assert min(waits) >= 4
     assert max(waits) <= 4.4
+
+
+class DriverLeft(ControlEvent):
+    pass
+
+
+class DriverRight(ControlEvent):
+    pass
+
+
+class ReturnsPairs(Agent):
+    """Names a pair with a list, one alone, and a choice; returns what the start says."""
+
+    given: Any = None
+
+    @step()
+    async def begin(
+        self, start: DriverStart
+    ) -> tuple[DriverLeft, list[DriverWork | DriverDone]] | tuple[DriverLeft, DriverRight] | DriverRight:
+        return self.given
+
+    @step()
+    async def end(
+        self,
+        left: DriverLeft | None,
+        right: DriverRight | None,
+        work: list[DriverWork] | None,
+        done: list[DriverDone] | None,
+    ) -> DriverStop:
+        return DriverStop()
+
+
+LEFT, RIGHT, WORK, DONE = DriverLeft(), DriverRight(), DriverWork(number=1), DriverDone(name="a")
+
+
+@pytest.mark.parametrize(
+    ("given", "fits"),
+    [
+        (RIGHT, True),
+        ([RIGHT], True),
+        ((LEFT, RIGHT), True),
+        ((LEFT, [WORK, DONE, WORK]), True),
+        ((LEFT, []), True),
+        (LEFT, True),
+        (None, False),
+        ([], False),
+        ((RIGHT, LEFT), False),
+        ((RIGHT, RIGHT), False),
+        ([WORK], False),
+        ((LEFT, RIGHT, WORK), False),
+    ],
+    ids=str,
+)
+async def test_what_a_step_returns_together_is_one_alternative_of_its_annotation(
+    runtime: LocalRuntime, given: Any, fits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ReturnsPairs, "given", given)
+
+    run = await runtime.run_to_end(ReturnsPairs, DriverStart())
+
+    code = run.stop.code if isinstance(run.stop, ExceptionEvent) else ""
+    assert code == ("" if fits else "undeclared_output")
