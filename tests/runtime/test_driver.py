@@ -516,24 +516,23 @@ class ReturnsPairs(Agent):
 LEFT, RIGHT, WORK, DONE = DriverLeft(), DriverRight(), DriverWork(number=1), DriverDone(name="a")
 
 
-@pytest.mark.parametrize(
-    ("given", "fits"),
-    [
-        (RIGHT, True),
-        ([RIGHT], True),
-        ((LEFT, RIGHT), True),
-        ((LEFT, [WORK, DONE, WORK]), True),
-        ((LEFT, []), True),
-        (LEFT, True),
-        (None, False),
-        ([], False),
-        ((RIGHT, LEFT), False),
-        ((RIGHT, RIGHT), False),
-        ([WORK], False),
-        ((LEFT, RIGHT, WORK), False),
-    ],
-    ids=str,
-)
+GIVEN: list[tuple[Any, bool]] = [
+    (RIGHT, True),
+    ([RIGHT], True),
+    ((LEFT, RIGHT), True),
+    ((LEFT, [WORK, DONE, WORK]), True),
+    ((LEFT, []), True),
+    (LEFT, True),
+    (None, False),
+    ([], False),
+    ((RIGHT, LEFT), False),
+    ((RIGHT, RIGHT), False),
+    ([WORK], False),
+    ((LEFT, RIGHT, WORK), False),
+]
+
+
+@pytest.mark.parametrize(("given", "fits"), GIVEN, ids=str)
 async def test_what_a_step_returns_together_is_one_alternative_of_its_annotation(
     runtime: LocalRuntime, given: Any, fits: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -543,3 +542,99 @@ async def test_what_a_step_returns_together_is_one_alternative_of_its_annotation
 
     code = run.stop.code if isinstance(run.stop, ExceptionEvent) else ""
     assert code == ("" if fits else "undeclared_output")
+
+
+class CountedTooOften(Agent):
+    """Four pieces of work, of which a step may do three."""
+
+    @step()
+    async def split(self, start: DriverStart) -> list[DriverWork]:
+        return [DriverWork(number=number) for number in range(start.number)]
+
+    @step(max_executions_per_run=3)
+    async def work(self, work: DriverWork) -> DriverDone:
+        await asyncio.sleep(1)
+        return DriverDone(name="done")
+
+    @step()
+    async def join(self, start: DriverStart, done: list[DriverDone]) -> DriverStop:
+        return DriverStop(names=tuple(each.name for each in done))
+
+
+@pytest.mark.parametrize(("count", "code"), [(3, ""), (4, "too_many_executions")])
+async def test_the_binding_beyond_the_limit_ends_the_run_and_names_the_step(
+    runtime: LocalRuntime, store: InMemoryJournal, count: int, code: str
+) -> None:
+    with virtual_time():
+        run = await runtime.run_to_end(CountedTooOften, DriverStart(number=count))
+
+    failure = run.stop if isinstance(run.stop, ExceptionEvent) else None
+    assert (failure.code if failure else "") == code
+    assert (failure.step if failure else "work") == "work"
+    assert [type(entry) for entry in await entries_of(store, run.driver)].count(journal.RunEnded) == 1
+
+
+def _raising(work: DriverWork) -> bool:
+    raise ValueError("no verdict")
+
+
+class AskedInVain(Agent):
+    """Its precondition raises."""
+
+    @step()
+    async def begin(self, start: DriverStart) -> DriverWork:
+        return DriverWork(number=1)
+
+    @step(precondition=_raising)
+    async def work(self, work: DriverWork) -> DriverStop:
+        return DriverStop()
+
+
+async def test_a_precondition_that_raises_ends_the_run_with_its_error(runtime: LocalRuntime) -> None:
+    run = await runtime.run_to_end(AskedInVain, DriverStart())
+
+    assert isinstance(run.stop, ExceptionEvent)
+    assert (run.stop.step, run.stop.error_type, run.stop.message) == ("work", "ValueError", "no verdict")
+
+
+changed: list[int] = []
+
+
+def _at_the_third_asking(work: DriverWork) -> bool:
+    changed.append(work.number)
+    return len(changed) > 2
+
+
+class AskedWhenQuiet(Agent):
+    """Held back until everything else is quiet, and asked anew only after something has changed."""
+
+    @step()
+    async def begin(self, start: DriverStart) -> tuple[DriverWork, DriverOther]:
+        return DriverWork(number=1), DriverOther()
+
+    @step()
+    async def beside(self, other: DriverOther) -> DriverDone:
+        await asyncio.sleep(1)
+        return DriverDone(name="beside")
+
+    @step()
+    async def after(self, done: DriverDone) -> DriverShown:
+        await asyncio.sleep(1)
+        return DriverShown(text="after")
+
+    @step(precondition=_at_the_third_asking)
+    async def work(self, work: DriverWork) -> DriverStop:
+        return DriverStop()
+
+
+async def test_a_binding_that_was_held_back_is_asked_once_more_when_its_scope_would_be_quiet(
+    runtime: LocalRuntime,
+) -> None:
+    changed.clear()
+    with virtual_time():
+        run = await runtime.run_to_end(AskedWhenQuiet, DriverStart())
+
+    assert isinstance(run.stop, ExceptionEvent)
+    assert run.stop.code == "run_stalled"
+    assert "work is held back by its precondition" in run.stop.message
+    assert changed == [1, 1]
