@@ -20,8 +20,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from planwerk.testing.folding import state_of
 from planwerk.workflow.errors import Problem
 from planwerk.workflow.exploration import Exploration, explore
+from planwerk.workflow.exploring.abstract_run import WARNINGS, AbstractRun, Setting
+from planwerk.workflow.exploring.boxes import boxed
 from planwerk.workflow.exploring.search import Limits
 from tests.workflow.made_up import choices_of, how_it_ends, made_up
 from tests.workflow.notation import Notation
@@ -86,3 +89,20 @@ def test_a_stall_that_is_predicted_can_be_run_into(seed: int) -> None:
     if predicted is not None:
         full = predicted.severity == "error"
         assert stalls_seen(RUNS, full_lists=full) or stalls_seen(300, full_lists=full, like=predicted), str(predicted)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_forked_schedule_goes_its_own_way(seed: int) -> None:
+    composition = Notation(made_up(random.Random(seed))).compose()
+    run = AbstractRun.begin(Setting(composition, composition.root, boxed(composition.root, {}), WARNINGS))
+    dice = random.Random(seed)
+
+    for _ in range(8):
+        moves = [move for action in run.actions(all_orders=True) for move in action]
+        if not moves or run.has_stopped or run.fault is not None:
+            break
+        before = state_of(run.schedule)
+        assert state_of(run.schedule.fork()) == before
+        afterwards = [run.after(move) for move in moves]
+        assert state_of(run.schedule) == before
+        run = dice.choice(afterwards)
