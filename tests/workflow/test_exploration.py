@@ -59,6 +59,8 @@ def test_an_empty_list_is_only_a_warning() -> None:
     found = problems({"begin": "Start -> list[W]", "work": "W -> D", "join": "list[D] -> Stop"})
 
     assert [severity for severity, _ in found] == ["warning"]
+    assert "begin → nothing: join waits for " in found[0][1]
+    assert "which work could have sent, for ever (when the list of begin is empty)" in found[0][1]
 
 
 def test_a_join_that_takes_an_empty_list_is_free_of_stalls() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from planwerk.workflow.errors import RunStalled, WorkflowError
+from planwerk.workflow.events import Event
 from planwerk.workflow.plan import ParameterPlan, ScopePlan, StepPlan
 from planwerk.workflow.scope import Scope
 from planwerk.workflow.seen import Execution, Seen
@@ -60,18 +61,45 @@ def call_stalled(scope: Scope) -> RunStalled:
 
 
 def who_waits(scope: Scope) -> list[str]:
-    """Each step that waits in a quiet scope: for which event, and who could have sent it."""
+    """Each step that waits in a quiet scope: for which event, and who could have sent it.
+
+    Where none does, those that could have ended it and were never started.
+    """
     lines = [f"{held.step.name} is held back by its precondition (E3.6)" for held in scope.held]
     held_steps = {held.step.index for held in scope.held}
     for step in scope.plan.steps:
         if step.index in held_steps or not _has_something(scope, step):
             continue
-        for parameter in step.parameters:
-            if parameter.is_single and not _has_event(scope, step, parameter):
-                wanted = " or ".join(cls.__name__ for cls in parameter.classes)
-                senders = _senders(scope.plan, parameter)
-                lines.append(f"{step.name} waits for {wanted} (parameter {parameter.name}), which {senders}")
-    return lines
+        lines += [
+            _waits_for(scope.plan, step, parameter)
+            for parameter in step.parameters
+            if parameter.is_single and not _has_event(scope, step, parameter)
+        ]
+    return lines or list(_never_started(scope))
+
+
+def _never_started(scope: Scope) -> Iterator[str]:
+    for step in scope.plan.steps:
+        if not scope.started & step.bit and any(_ends(scope.plan, cls) for cls in step.returns.classes):
+            waited = [parameter for parameter in step.parameters if parameter.starting]
+            for parameter in waited:
+                if not _has_event(scope, step, parameter):
+                    yield _waits_for(scope.plan, step, parameter)
+
+
+def _ends(plan: ScopePlan, cls: type[Event]) -> bool:
+    kind = plan.by_class.get(cls)
+    if kind is None:
+        return False
+    stops = (
+        kind.call.stops if kind.call is not None else [c for c in plan.classes if c.bit & kind.answers and c.is_stop]
+    )
+    return kind.is_stop or kind.is_outcome or bool(stops)
+
+
+def _waits_for(plan: ScopePlan, step: StepPlan, parameter: ParameterPlan) -> str:
+    wanted = " or ".join(cls.__name__ for cls in parameter.classes)
+    return f"{step.name} waits for {wanted} (parameter {parameter.name}), which {_senders(plan, parameter)}"
 
 
 def _has_something(scope: Scope, step: StepPlan) -> bool:
