@@ -9,8 +9,12 @@ import pytest
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.events import ControlEvent, StartEvent, StopEvent
 from planwerk.workflow.exploration import explore
+from planwerk.workflow.exploring.search import Limits
 from planwerk.workflow.steps import step
 from tests.workflow.notation import Notation
+
+UNTIMED = Limits(clock=lambda: 0.0)
+"""The bound of states alone, so that a slow machine says the same."""
 
 GUARDED = {
     "begin": "Start -> Query",
@@ -20,7 +24,7 @@ GUARDED = {
 
 
 def problems(given: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(problem.severity, problem.message) for problem in explore(Notation(given).compose()).problems]
+    return [(problem.severity, problem.message) for problem in explore(Notation(given).compose(), UNTIMED).problems]
 
 
 def test_a_straight_workflow_has_nothing_to_report() -> None:
@@ -235,7 +239,7 @@ def test_a_loop_is_explored_to_its_end_whatever_its_rounds() -> None:
         "join": "Decided, list[Result]|None -> Again",
     }
 
-    exploration = explore(Notation(given).compose())
+    exploration = explore(Notation(given).compose(), UNTIMED)
 
     assert all(scope.is_proven for scope in exploration.scopes)
     assert [problem.obligation for problem in exploration.problems] == ["E3.7"]
@@ -345,7 +349,7 @@ def test_entangled_loops_are_told_apart_only_so_far_and_that_is_said() -> None:
         "end": "A -> Stop",
     }
 
-    exploration = explore(Notation(given).compose())
+    exploration = explore(Notation(given).compose(), UNTIMED)
 
     notes = [problem.message for problem in exploration.problems if problem.severity == "note"]
     assert not all(scope.is_proven for scope in exploration.scopes)

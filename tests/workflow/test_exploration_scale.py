@@ -13,7 +13,11 @@ from tests.workflow.composed import RAG, Given, with_change
 from tests.workflow.notation import Notation
 
 
-def explored(given: Given, limits: Limits | None = None) -> tuple[Exploration, list[Problem]]:
+UNTIMED = Limits(clock=lambda: 0.0)
+"""The bound of states alone, so that a slow machine says the same."""
+
+
+def explored(given: Given, limits: Limits = UNTIMED) -> tuple[Exploration, list[Problem]]:
     """What was found, the names of classes as they stand in the notation."""
     notation = Notation(given)
     found = explore(notation.compose(), limits)
