@@ -94,7 +94,7 @@ def test_a_stall_that_is_predicted_can_be_run_into(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_a_forked_schedule_goes_its_own_way(seed: int) -> None:
     composition = Notation(made_up(random.Random(seed))).compose()
-    run = AbstractRun.begin(Setting(composition, composition.root, boxed(composition.root, {}), WARNINGS))
+    run: AbstractRun = AbstractRun.begin(Setting(composition, composition.root, boxed(composition.root, {}), WARNINGS))
     dice = random.Random(seed)
 
     for _ in range(8):
@@ -103,6 +103,6 @@ def test_a_forked_schedule_goes_its_own_way(seed: int) -> None:
             break
         before = state_of(run.schedule)
         assert state_of(run.schedule.fork()) == before
-        afterwards = [run.after(move) for move in moves]
+        afterwards: list[AbstractRun] = [run.after(move) for move in moves]
         assert state_of(run.schedule) == before
         run = dice.choice(afterwards)

@@ -12,7 +12,6 @@ from planwerk.workflow.exploring.search import Limits
 from tests.workflow.composed import RAG, Given, with_change
 from tests.workflow.notation import Notation
 
-
 UNTIMED = Limits(clock=lambda: 0.0)
 """The bound of states alone, so that a slow machine says the same."""
 
