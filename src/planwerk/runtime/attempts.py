@@ -1,13 +1,15 @@
-"""How often executions have been tried, and how often their worker died under them (E7.2)."""
+"""How often executions have been tried, how often their worker died, when they are tried again (E4.4, E7.2)."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from planwerk.workflow import entries as journal
 from planwerk.workflow.ids import ExecutionId
+from planwerk.workflow.steps import Retry
 
 MAX_CRASHES: Final = 3
 """Crashes of one execution after which its run ends with an error."""
@@ -20,6 +22,19 @@ class Attempt:
     number: int = 1
     crashes: int = 0
     """Attempts of it that were at work when their worker died; one that was handed over, or failed, is none."""
+    failures: int = 0
+    """Attempts of it that raised; those of which its worker died use up no retry."""
+    retry_at: journal.Microseconds = 0
+    """When the next one is to begin; 0 where the last has not failed."""
+
+
+def wait_seconds(retry: Retry, failures: int, execution: ExecutionId) -> float:
+    """How long to wait after so many failures: twice as long each time, and up to a tenth more.
+
+    The share more is drawn from the execution's id: the same whoever asks, and another for what failed beside it.
+    """
+    spread = int.from_bytes(hashlib.blake2b(f"{execution} {failures}".encode(), digest_size=4).digest()) / 2**32
+    return retry.backoff_seconds * 2 ** (failures - 1) * (1 + spread / 10)
 
 
 def attempts_of(found: Iterable[journal.Entry]) -> dict[ExecutionId, Attempt]:
@@ -40,10 +55,11 @@ def attempts_of(found: Iterable[journal.Entry]) -> dict[ExecutionId, Attempt]:
             continue
         match entry:
             case journal.ExecutionStarted(execution, number):
-                attempts[execution].number = number
+                attempts[execution].number, attempts[execution].retry_at = number, 0
                 working.add(execution)
-            case journal.AttemptFailed(execution, number):
-                attempts[execution].number = number
+            case journal.AttemptFailed(execution, number, retry_at=retry_at):
+                last = attempts[execution]
+                last.number, last.failures, last.retry_at = number, last.failures + 1, retry_at
                 working.discard(execution)
             case journal.ExecutionFailed(execution):
                 attempts.pop(execution, None)
