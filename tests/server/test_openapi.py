@@ -23,6 +23,7 @@ OPERATIONS = {
     "list_blueprints",
     "list_keys",
     "list_profiles",
+    "list_runs",
     "list_threads",
     "list_workspaces",
     "post_message",

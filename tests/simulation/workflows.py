@@ -503,12 +503,14 @@ THREE = SimStart()
 
 @dataclass(frozen=True)
 class Case:
-    """A workflow with its start, and whether its joins are compared with those of an undisturbed run."""
+    """A workflow with its start, whether its joins are compared with those of an undisturbed run, and how that ends."""
 
     blueprint: type[Agent]
     start: Event = THREE
     compared: bool = True
     respond: Respond | None = None
+    error: str = ""
+    """Code of the error an undisturbed run ends with, if it does."""
 
     def __str__(self) -> str:
         width = getattr(self.start, "width", 3)
@@ -528,7 +530,7 @@ CASES = [
     Case(SimPrecondition),
     Case(SimTitled, compared=False),
     Case(SimCycle),
-    Case(SimFails, compared=False),
+    Case(SimFails, compared=False, error="step_failed"),
     Case(SimPeople, respond={SimAsk: first_word, SimAskBoss: True}),
     Case(SimPeopleInCalls, respond={SimAsk: first_word}),
     Case(SimWaiting),

@@ -18,6 +18,7 @@ from planwerk.runtime.ports import (
     Clock,
     ContextStore,
     Journal,
+    RecordPlace,
     RequestRecord,
     RunRecord,
     RunRecords,
@@ -376,6 +377,17 @@ class Host:
         """Whether the log has asked for the run, which is not open yet."""
         return await self._workspaces.locate_run(tenant, run) is not None
 
+    async def newest(
+        self, tenant: TenantId, *, owner: str | None = None, before: RecordPlace | None = None, limit: int = 50
+    ) -> list[RunRecord]:
+        """Runs that were opened, by the time of their start, the newest first.
+
+        Args:
+            owner: Only the runs of this account.
+            before: Only what stands before this place, which is left out.
+        """
+        return await self._records.newest(tenant, owner=owner, before=before, limit=limit)
+
     async def status(self, run: RunId) -> RunRecord:
         """What is known of a run: who started what, how it stands, what it used.
 
@@ -388,7 +400,7 @@ class Host:
         return record
 
     async def _profile(self, tenant: TenantId, space: Any, thread: ThreadId, profile: str | None) -> Profile:
-        slug = profile or (await space.thread(thread)).profile
+        slug = profile or (await space.summary(thread)).profile
         if slug is None:
             profiles = await self._profiles.list(tenant)
             return profiles[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from planwerk.workflow.entries import Entry
 from planwerk.workflow.ids import RunId
@@ -152,6 +152,10 @@ class ContextStore(Protocol):
         ...
 
 
+RecordPlace: TypeAlias = tuple[int, str]
+"""Time of a start in microseconds, and the run's id among those of one time."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunRecord:
     """What lists and pages show of a run without its journal; kept by the projector."""
@@ -176,6 +180,16 @@ class RunRecord:
     expires_microseconds: int | None = None
     """When it is forgotten, once it has ended; None keeps it."""
 
+    @property
+    def owner(self) -> str | None:
+        """The account of the person who started it; None if that was nobody's doing."""
+        return str(self.actor["id"]) if self.actor.get("kind") == "user" else None
+
+    @property
+    def place(self) -> RecordPlace:
+        """Where it stands among all runs, by the time of its start."""
+        return self.started_microseconds, self.run
+
 
 class RunRecords(Protocol):
     """Summaries of runs, for `GET /api/runs/{r}` and lists."""
@@ -195,8 +209,15 @@ class RunRecords(Protocol):
     async def forget(self, run: str) -> None: ...
 
     async def newest(
-        self, tenant: str, *, before_microseconds: int | None = None, limit: int = 50, workspace: str | None = None
-    ) -> list[RunRecord]: ...
+        self, tenant: str, *, owner: str | None = None, before: RecordPlace | None = None, limit: int = 50
+    ) -> list[RunRecord]:
+        """Runs by the time of their start, the newest first.
+
+        Args:
+            owner: Only the runs of this account.
+            before: Only what stands before this place, which is left out.
+        """
+        ...
 
 
 RequestStatus = Literal["open", "answered", "timed_out", "closed"]

@@ -27,30 +27,26 @@ class Tally:
 
     def count(self, entry: journal.Entry) -> None:
         """Add one entry, the next of the journal."""
-        self._pass_time(entry)
-        match entry:
-            case journal.ExecutionDue():
-                self.executions += 1
-                self._working += 1
-            case journal.ExecutionFinished() | journal.ExecutionFailed():
-                self._working -= 1
-            case journal.EventPublished(event) if entry.answers is not None:
-                self._asked -= not entry.discarded
-            case journal.EventPublished(event) if event.answered_by:
-                self._asked += not entry.discarded
-            case journal.ModelCalled():
-                self.model_called(entry)
-            case _:
-                pass
-
-    def _pass_time(self, entry: journal.Entry) -> None:
+        kind = type(entry)
         at: int = getattr(entry, "at", 0)
-        if not at:
-            return
-        waits = self._asked > 0 and self._working == 0
-        if self._last_at is not None and not waits and not isinstance(entry, journal.OwnershipTaken):
-            self.active_microseconds += max(at - self._last_at, 0)
-        self._last_at = at
+        if at:
+            last = self._last_at
+            waits = self._asked > 0 and self._working == 0
+            if last is not None and at > last and not waits and kind is not journal.OwnershipTaken:
+                self.active_microseconds += at - last
+            self._last_at = at
+        if kind is journal.ExecutionDue:
+            self.executions += 1
+            self._working += 1
+        elif kind is journal.ExecutionFinished or kind is journal.ExecutionFailed:
+            self._working -= 1
+        elif isinstance(entry, journal.EventPublished):
+            if entry.answers is not None:
+                self._asked -= not entry.discarded
+            elif entry.event.answered_by:
+                self._asked += not entry.discarded
+        elif isinstance(entry, journal.ModelCalled):
+            self.model_called(entry)
 
     def until(self, now: int) -> None:
         """Add the time since the last entry counted."""

@@ -275,6 +275,8 @@ class RunView(BaseModel):
     error: ErrorInfo | None
     model_calls: int
     executions: int
+    expires: str | None
+    """When it is deleted with all that it holds, once it has ended; None keeps it."""
 
 
 class RequestChoice(BaseModel):

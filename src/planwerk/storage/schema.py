@@ -82,6 +82,7 @@ threads: Final = Table(
     _text("workspace", ForeignKey("workspaces.id"), primary_key=True),
     _text("id", primary_key=True),
     _number("updated_seq"),
+    _text("active_run", nullable=True),  # the first of the pending ones
     _text("data"),
     Index(None, "id"),
     Index(None, "workspace", "updated_seq"),
@@ -111,7 +112,7 @@ thread_runs: Final = Table(
     _number("requested_seq"),
     _text("data"),
     Index(None, "id"),
-    Index(None, "workspace", "thread", "requested_seq"),
+    Index(None, "workspace", "thread", "ended", "requested_seq"),
 )
 
 artifacts: Final = Table(
@@ -191,12 +192,14 @@ run_records: Final = Table(
     _text("tenant"),
     _text("workspace", nullable=True),
     _text("thread", nullable=True),
+    _text("owner", nullable=True),  # the account of the person who started it
     _text("status"),
     _number("started"),  # microseconds since the epoch
     _number("expires", nullable=True),  # of a run that has ended and is to be forgotten
     _text("data"),
     Index(None, "expires"),
     Index(None, "tenant", "started"),
+    Index(None, "tenant", "owner", "started"),
     Index(None, "thread", "started"),
 )
 

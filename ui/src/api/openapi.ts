@@ -264,6 +264,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Runs
+         * @description The person's runs that were opened, by the time of their start, newest first: also those of no thread (S4.1).
+         */
+        get: operations["list_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{run}": {
         parameters: {
             query?: never;
@@ -995,6 +1015,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Items[RunView] */
+        Items_RunView_: {
+            /** Items */
+            items: components["schemas"]["RunView"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Items[ThreadSummaryView] */
         Items_ThreadSummaryView_: {
             /** Items */
@@ -1531,6 +1558,8 @@ export interface components {
             error: components["schemas"]["ErrorInfo"] | null;
             /** Executions */
             executions: number;
+            /** Expires */
+            expires: string | null;
             /** Id */
             id: string;
             /** Message */
@@ -2292,6 +2321,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RequestAnsweredView"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_runs: {
+        parameters: {
+            query?: {
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Items_RunView_"];
                 };
             };
             /** @description What went wrong, and what to do. */

@@ -59,7 +59,7 @@ async def begin(
 async def _begin_alone(
     parts: Parts, principal: Principal, profile: str, request: ChatRequest, run: RunId, locale: str
 ) -> Turn:
-    """A run over the sent history, without a thread: nobody's list shows it, and it ends with its connection."""
+    """A run over the sent history, in the key's workspace and without a thread: no list of chats shows it (ADR 12)."""
     event = UserMessageEvent(
         messages=history_of(request.messages),
         user=principal.identity(),
@@ -73,6 +73,7 @@ async def _begin_alone(
             event,
             actor=principal.actor(),
             tenant=principal.tenant,
+            workspace=await parts.workspaces.private_of(principal.tenant, principal.actor()),
             run_id=run,
             locale=locale,
             forget_after_seconds=parts.stateless_seconds,
@@ -150,15 +151,18 @@ class _Asking:
         parts, named = self._parts, self._named
         if await parts.workspaces.locate_thread(self._principal.tenant, self._thread) is None:
             return False
-        view = (await find_thread(parts, self._principal, self._thread, Action.THREAD_WRITE)).view
-        active = next((run for run in view.runs if run.id == view.active_run), None)
-        if active is None or _holds(view, named.question) or _holds(view, named.answer):
+        found = await find_thread(parts, self._principal, self._thread, Action.THREAD_WRITE)
+        active = found.summary.active_run
+        asked = open_of(await parts.host.requests_of(active), parts.clock()) if active is not None else []
+        if active is None or not asked:
             return False
-        asked = open_of(await parts.host.requests_of(active.id), parts.clock())
-        places = {LAST, active.id, *(record.id for record in asked)}
-        if not asked or (named.before not in places and _holds(view, named.before)):
-            return False  # it waits for a time, or the person goes on from an earlier message
-        await turn.go_on(active.id)
+        view = await found.space.thread(found.summary.id)
+        places = {LAST, active, *(record.id for record in asked)}
+        if _holds(view, named.question) or _holds(view, named.answer):
+            return False
+        if named.before not in places and _holds(view, named.before):
+            return False  # the person goes on from an earlier message
+        await turn.go_on(active)
         if asked[0].kind != "confirmation":
             await self._answer(asked[0], content, turn)
         return True
@@ -184,7 +188,7 @@ class _Asking:
         workspace = await parts.workspaces.locate_thread(principal.tenant, self._thread)
         if workspace is not None:
             found = await find_thread(parts, principal, self._thread, Action.THREAD_WRITE)
-            return found.workspace, found.view
+            return found.workspace, await found.space.thread(found.summary.id)
         workspace = await parts.workspaces.private_of(principal.tenant, principal.actor())
         home = Resource("workspace", workspace, principal.tenant, owner=principal.account)
         authorize(principal, Action.THREAD_WRITE, home)

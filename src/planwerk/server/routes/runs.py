@@ -7,11 +7,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query, Request, Response
 from pydantic import ValidationError
 
-from planwerk.access.actions import Action
+from planwerk.access.actions import Action, Resource
+from planwerk.access.authorize import authorize
 from planwerk.access.principal import Principal
 from planwerk.messages.events import UserMessageEvent
 from planwerk.messages.prompts import user_prompt
-from planwerk.runtime.ports import RunRecord
+from planwerk.runtime.ports import RecordPlace, RunRecord
 from planwerk.runtime.profiles import Profile
 from planwerk.runtime.wire import wire_time
 from planwerk.server.authentication import SignedIn
@@ -34,6 +35,7 @@ from planwerk.server.shapes import (
     GraphGroup,
     GraphNode,
     GraphView,
+    Items,
     RunAccepted,
     RunGiven,
     RunView,
@@ -56,6 +58,19 @@ class StartInvalid(PlanwerkError):
 
     code = "start_invalid"
     http_status = 422
+
+
+class CursorInvalid(PlanwerkError):
+    """A page of a list was asked for by something that no page before gave."""
+
+    code = "cursor_invalid"
+    http_status = 422
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the cursor is none that a page of this list gave.",
+            what_to_do="Send `next` of the page before unchanged, or leave it out for the first page.",
+        )
 
 
 class RunIdTaken(PlanwerkError):
@@ -84,7 +99,7 @@ async def start_run(
     thread = workspace = None
     if given.thread is not None:
         in_thread = await find_thread(parts, principal, given.thread, Action.THREAD_WRITE)
-        thread, workspace = in_thread.view.id, in_thread.workspace
+        thread, workspace = in_thread.summary.id, in_thread.workspace
     named = parse_id(given.run_id, RunId) if given.run_id is not None else None
     if named is None and idempotency_key is not None:
         named = RunId(made_id(principal, "idempotency-key", idempotency_key))
@@ -139,6 +154,36 @@ def _start_event(profile: Profile, given: RunGiven, principal: Principal, locale
     except ValidationError as error:
         shown = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
         raise StartInvalid(f"the start event is not valid: {shown}.", what_to_do="Correct what is named.") from error
+
+
+@router.get("/api/runs", operation_id="list_runs")
+async def list_runs(
+    parts: Installed,
+    principal: SignedIn,
+    cursor: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> Items[RunView]:
+    """The person's runs that were opened, by the time of their start, newest first: also those of no thread (S4.1)."""
+    authorize(principal, Action.RUN_READ, Resource.of_tenant(principal.tenant))
+    before = _place(cursor) if cursor is not None else None
+    found = await parts.host.newest(principal.tenant, owner=principal.account, before=before, limit=limit + 1)
+    page = found[:limit]
+    return Items(
+        items=[run_view(record, shows_cost=may_inspect(principal, record)) for record in page],
+        next="{}.{}".format(*page[-1].place) if len(found) > limit else None,
+    )
+
+
+def _place(cursor: str) -> RecordPlace:
+    """The place that a cursor of the list names.
+
+    Raises:
+        CursorInvalid: It is none of ours.
+    """
+    started, _, run = cursor.partition(".")
+    if not started.isascii() or not started.isdecimal() or len(started) > 18 or not run:
+        raise CursorInvalid
+    return int(started), run
 
 
 @router.get("/api/runs/{run}", operation_id="read_run")
@@ -258,4 +303,5 @@ def run_view(record: RunRecord, *, shows_cost: bool) -> RunView:
         error=ErrorInfo.model_validate(record.error) if record.error is not None else None,
         model_calls=summary.get("model_calls", 0),
         executions=summary.get("executions", 0),
+        expires=wire_time(record.expires_microseconds) if record.expires_microseconds is not None else None,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planwerk.runtime.ports import RunRecord
+from planwerk.runtime.ports import RecordPlace, RunRecord
 
 
 class InMemoryRunRecords:
@@ -35,17 +35,17 @@ class InMemoryRunRecords:
         self._records.pop(run, None)
 
     async def newest(
-        self, tenant: str, *, before_microseconds: int | None = None, limit: int = 50, workspace: str | None = None
+        self, tenant: str, *, owner: str | None = None, before: RecordPlace | None = None, limit: int = 50
     ) -> list[RunRecord]:
         found = [
             record
             for record in self._records.values()
             if record.tenant == tenant
-            and (workspace is None or record.workspace == workspace)
-            and (before_microseconds is None or record.started_microseconds < before_microseconds)
+            and (owner is None or record.owner == owner)
+            and (before is None or record.place < before)
         ]
         return sorted(found, key=_started, reverse=True)[:limit]
 
 
-def _started(record: RunRecord) -> tuple[int, str]:
-    return record.started_microseconds, record.run
+def _started(record: RunRecord) -> RecordPlace:
+    return record.place

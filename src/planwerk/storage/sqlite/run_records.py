@@ -7,7 +7,7 @@ import sqlite3
 from dataclasses import MISSING, Field, fields
 from typing import Any, Final
 
-from planwerk.runtime.ports import RunRecord
+from planwerk.runtime.ports import RecordPlace, RunRecord
 from planwerk.storage.sqlite.database import SqliteDatabase
 
 IN_COLUMNS: Final = ("run", "tenant", "workspace", "thread", "status", "started_microseconds")
@@ -16,8 +16,8 @@ OTHERS: Final = tuple(field for field in fields(RunRecord) if field.name not in 
 COLUMNS: Final = "run, tenant, workspace, thread, status, started, data"
 
 PUT: Final = """
-    INSERT INTO run_records (run, tenant, workspace, thread, status, started, expires, data)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO run_records (run, tenant, workspace, thread, owner, status, started, expires, data)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (run) DO UPDATE SET status = excluded.status, expires = excluded.expires, data = excluded.data
 """
 GET: Final = f"SELECT {COLUMNS} FROM run_records WHERE run = ?"
@@ -25,10 +25,15 @@ OF_THREAD: Final = f"SELECT {COLUMNS} FROM run_records WHERE tenant = ? AND thre
 EXPIRED: Final = "SELECT run FROM run_records WHERE expires <= ? ORDER BY expires LIMIT ?"
 FORGET: Final = "DELETE FROM run_records WHERE run = ?"
 NEWEST: Final = f"""
-    SELECT {COLUMNS} FROM run_records
-    WHERE tenant = ?1 AND (?2 IS NULL OR started < ?2) AND (?3 IS NULL OR workspace = ?3)
-    ORDER BY started DESC, run DESC LIMIT ?4
+    SELECT {COLUMNS} FROM run_records WHERE tenant = ? AND (started, run) < (?, ?)
+    ORDER BY started DESC, run DESC LIMIT ?
 """
+NEWEST_OF_OWNER: Final = f"""
+    SELECT {COLUMNS} FROM run_records WHERE tenant = ? AND owner = ? AND (started, run) < (?, ?)
+    ORDER BY started DESC, run DESC LIMIT ?
+"""
+LAST: Final[RecordPlace] = (2**63 - 1, "")
+"""No run stands behind it."""
 
 
 class SqliteRunRecords:
@@ -43,6 +48,7 @@ class SqliteRunRecords:
             record.tenant,
             record.workspace,
             record.thread,
+            record.owner,
             record.status,
             record.started_microseconds,
             record.expires_microseconds if record.ended_microseconds is not None else None,
@@ -67,9 +73,12 @@ class SqliteRunRecords:
         await self._database.write(lambda connection: connection.execute(FORGET, (run,)))
 
     async def newest(
-        self, tenant: str, *, before_microseconds: int | None = None, limit: int = 50, workspace: str | None = None
+        self, tenant: str, *, owner: str | None = None, before: RecordPlace | None = None, limit: int = 50
     ) -> list[RunRecord]:
-        return self._find(NEWEST, (tenant, before_microseconds, workspace, limit))
+        place = before or LAST
+        if owner is None:
+            return self._find(NEWEST, (tenant, *place, limit))
+        return self._find(NEWEST_OF_OWNER, (tenant, owner, *place, limit))
 
     def _find(self, statement: str, parameters: tuple[Any, ...]) -> list[RunRecord]:
         def find(connection: sqlite3.Connection) -> list[Any]:

@@ -114,7 +114,8 @@ class RunEntity(_Entity):
     start: JSONObject | None = None
     requested_by: Actor
     requested: datetime
-    stop_requested: bool = False
+    stop_requested_by: Actor | None = None
+    """Who asked it to stop first; None if nobody did."""
     dropped: bool = False
     """The message it answers was retracted: its reply is not posted."""
     started: datetime | None = None
@@ -135,6 +136,10 @@ class RunEntity(_Entity):
     def parent_of_reply(self) -> MessageId:
         """The message below which its reply stands."""
         return self.reply_below or self.message
+
+    @property
+    def stop_requested(self) -> bool:
+        return self.stop_requested_by is not None
 
 
 class ArtifactEntity(_Entity):

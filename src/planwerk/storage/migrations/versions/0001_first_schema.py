@@ -65,6 +65,7 @@ def upgrade() -> None:
         sa.Column("tenant", sa.Text(), nullable=False),
         sa.Column("workspace", sa.Text(), nullable=True),
         sa.Column("thread", sa.Text(), nullable=True),
+        sa.Column("owner", sa.Text(), nullable=True),
         sa.Column("status", sa.Text(), nullable=False),
         sa.Column("started", sa.BigInteger(), nullable=False),
         sa.Column("expires", sa.BigInteger(), nullable=True),
@@ -73,6 +74,9 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("run_records", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_run_records_expires"), ["expires"], unique=False)
+        batch_op.create_index(
+            batch_op.f("ix_run_records_tenant_owner_started"), ["tenant", "owner", "started"], unique=False
+        )
         batch_op.create_index(batch_op.f("ix_run_records_tenant_started"), ["tenant", "started"], unique=False)
         batch_op.create_index(batch_op.f("ix_run_records_thread_started"), ["thread", "started"], unique=False)
 
@@ -207,8 +211,8 @@ def upgrade() -> None:
     with op.batch_alter_table("thread_runs", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_thread_runs_id"), ["id"], unique=False)
         batch_op.create_index(
-            batch_op.f("ix_thread_runs_workspace_thread_requested_seq"),
-            ["workspace", "thread", "requested_seq"],
+            batch_op.f("ix_thread_runs_workspace_thread_ended_requested_seq"),
+            ["workspace", "thread", "ended", "requested_seq"],
             unique=False,
         )
 
@@ -217,6 +221,7 @@ def upgrade() -> None:
         sa.Column("workspace", sa.Text(), nullable=False),
         sa.Column("id", sa.Text(), nullable=False),
         sa.Column("updated_seq", sa.BigInteger(), nullable=False),
+        sa.Column("active_run", sa.Text(), nullable=True),
         sa.Column("data", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(["workspace"], ["workspaces.id"], name=op.f("fk_threads_workspace")),
         sa.PrimaryKeyConstraint("workspace", "id", name=op.f("pk_threads")),
@@ -295,7 +300,7 @@ def downgrade() -> None:
 
     op.drop_table("threads")
     with op.batch_alter_table("thread_runs", schema=None) as batch_op:
-        batch_op.drop_index(batch_op.f("ix_thread_runs_workspace_thread_requested_seq"))
+        batch_op.drop_index(batch_op.f("ix_thread_runs_workspace_thread_ended_requested_seq"))
         batch_op.drop_index(batch_op.f("ix_thread_runs_id"))
 
     op.drop_table("thread_runs")
@@ -325,6 +330,7 @@ def downgrade() -> None:
     with op.batch_alter_table("run_records", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_run_records_thread_started"))
         batch_op.drop_index(batch_op.f("ix_run_records_tenant_started"))
+        batch_op.drop_index(batch_op.f("ix_run_records_tenant_owner_started"))
         batch_op.drop_index(batch_op.f("ix_run_records_expires"))
 
     op.drop_table("run_records")
