@@ -349,3 +349,16 @@ async def test_a_parked_run_that_is_enqueued_may_be_taken_at_once(house: House) 
     assert again is not None
     assert again.fence > lease.fence
     assert not await queue.park(lease, until_microseconds=NEVER)
+
+
+async def test_waking_a_run_that_is_over_leaves_it_out_of_the_queue(house: House) -> None:
+    queue, run = house.stores.queue, RunId(new_id())
+    await queue.wake(run)
+    assert await queue.take("one", now_microseconds=1, lease_microseconds=100) is None
+
+    await queue.enqueue(run, not_before_microseconds=500)
+    await queue.wake(run)
+
+    assert await queue.take("one", now_microseconds=1, lease_microseconds=100) is not None
+    await queue.wake(run)
+    assert await queue.called("one") == [run]

@@ -18,7 +18,7 @@ SOAK_SEEDS = int(os.environ.get("PLANWERK_SIMULATED_RUNS", "1000"))
 
 @pytest.mark.parametrize("case", [case for case in ALL_CASES if case.error != "event_unwritable"], ids=str)
 async def test_a_workflow_ends_undisturbed_as_it_is_meant_to(case: Case) -> None:
-    result = await run_workflow(case.blueprint, case.start)
+    result = await run_workflow(case.blueprint, case.start, respond=case.respond)
 
     assert (result.error.code if result.error is not None else "") == case.error
 

@@ -37,7 +37,7 @@ async def hand_in(
         Whether this was the first answer handed in; another changes nothing.
     """
     kept = {"event": write_event(event), "actor": actor.model_dump(mode="json") if actor is not None else None}
-    first, _ = await asyncio.gather(contexts.set(ANSWERS, run, request, kept, expected_version=0), queue.enqueue(run))
+    first, _ = await asyncio.gather(contexts.set(ANSWERS, run, request, kept, expected_version=0), queue.wake(run))
     return first
 
 

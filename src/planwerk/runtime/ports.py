@@ -83,6 +83,13 @@ class WorkQueue(Protocol):
         """
         ...
 
+    async def wake(self, run: RunId) -> None:
+        """Something was brought for the run: it has something to do at once, if it has not ended.
+
+        As `enqueue`, but a run that is not in the queue, because it is over, stays out of it.
+        """
+        ...
+
     async def called(self, worker: str) -> list[RunId]:
         """Runs leased to this worker that were enqueued since they were taken; each is told once."""
         ...

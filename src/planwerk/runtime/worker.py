@@ -202,7 +202,7 @@ class Worker:
         if driver is not None and driver.opened is not None:
             await driver.request_stop(who)
         else:
-            await asyncio.gather(self._contexts.set(STOP, run, "by", who), self._queue.enqueue(run))
+            await asyncio.gather(self._contexts.set(STOP, run, "by", who), self._queue.wake(run))
 
     async def shutdown(self, *, seconds: float = 5.0) -> None:
         """Take nothing more; give runs this long to end, then hand them over (E7.5)."""
@@ -366,11 +366,11 @@ class Worker:
         task.add_done_callback(self._delivering.discard)
 
     async def _wake(self, run: RunId) -> None:
-        """Enqueue a run for which something was brought; a queue that is away is asked again, or it would sleep on."""
+        """Wake a run for which something was brought; a queue that is away is asked again, or it would sleep on."""
         wait = FIRST_WAIT_SECONDS
         while True:
             try:
-                await self._queue.enqueue(run)
+                await self._queue.wake(run)
                 return
             except Exception:
                 log.exception("run %s could not be woken; trying again in %g s", run, wait)

@@ -137,6 +137,9 @@ class FaultyWorkQueue:
     async def release(self, lease: Lease, *, finished: bool) -> None:
         await self._do("release", lambda: self._store.release(lease, finished=finished))
 
+    async def wake(self, run: RunId) -> None:
+        await self._do("wake", lambda: self._store.wake(run))
+
     async def called(self, worker: str) -> list[RunId]:
         return await self._do("called", lambda: self._store.called(worker))
 

@@ -77,6 +77,10 @@ class InMemoryWorkQueue:
             self._let_go(lease.run, waiting)
             self._wakeups.wake()
 
+    async def wake(self, run: RunId) -> None:
+        if run in self._runs:
+            await self.enqueue(run)
+
     async def called(self, worker: str) -> list[RunId]:
         found: list[RunId] = []
         for run in self._called.pop(worker, {}):

@@ -25,6 +25,9 @@ ENQUEUE: Final = f"""
     ON CONFLICT (run) DO UPDATE SET
         not_before = CASE WHEN lease_owner IS NULL THEN excluded.not_before ELSE {CALLED} END
 """
+WAKE: Final = f"""
+    UPDATE run_queue SET not_before = CASE WHEN lease_owner IS NULL THEN 0 ELSE {CALLED} END WHERE run = ?
+"""
 FIND_CALLED: Final = f"SELECT 1 FROM run_queue WHERE not_before = {CALLED} AND lease_owner = ? LIMIT 1"
 CALL: Final = f"""
     UPDATE run_queue SET not_before = {TAKEN} WHERE not_before = {CALLED} AND lease_owner = ? RETURNING run
@@ -89,6 +92,10 @@ class SqliteWorkQueue:
         await self._database.write(lambda connection: connection.execute(statement, (lease.run, lease.fence)))
         if not finished:
             self._wakeups.wake()
+
+    async def wake(self, run: RunId) -> None:
+        await self._database.write(lambda connection: connection.execute(WAKE, (run,)))
+        self._wakeups.wake()
 
     async def called(self, worker: str) -> list[RunId]:
         def find(connection: sqlite3.Connection) -> bool:
