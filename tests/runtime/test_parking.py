@@ -78,13 +78,29 @@ class Sleeper(Agent):
         return ParkStop(said="awake")
 
 
+class AskedThrice(Agent):
+    """Three branches ask the same."""
+
+    @step()
+    async def fan(self, start: ParkStart) -> list[AskParked]:
+        return [AskParked(question="ok?")] * 3
+
+    @step()
+    async def told(self, answer: AskParked.Answered) -> Ticked:
+        return Ticked(number=int(answer.text))
+
+    @step()
+    async def join(self, start: ParkStart, told: list[Ticked]) -> ParkStop:
+        return ParkStop(said=" ".join(str(each.number) for each in told))
+
+
 class House:
     """Workers over one store."""
 
     def __init__(self, stores: OpenStores) -> None:
         self.stores = stores
         self.clock = virtual_clock()
-        self.blueprints = BlueprintRegistry([Parker, Sleeper])
+        self.blueprints = BlueprintRegistry([Parker, Sleeper, AskedThrice])
         self._working: list[asyncio.Task[None]] = []
 
     def worker(self, name: str, *, max_runs: int = 1_000) -> Worker:
@@ -362,3 +378,20 @@ async def test_waking_a_run_that_is_over_leaves_it_out_of_the_queue(house: House
     assert await queue.take("one", now_microseconds=1, lease_microseconds=100) is not None
     await queue.wake(run)
     assert await queue.called("one") == [run]
+
+
+async def test_three_identical_questions_of_a_parked_run_keep_their_answers_apart(house: House) -> None:
+    house.worker("one")
+    run = await house.start(AskedThrice, ParkStart())
+    await house.request(run)
+    await asyncio.sleep(2 * PARK_SECONDS)
+    found = await house.stores.journal.read(run)
+    first, second, third = (
+        e.id for e in found if isinstance(e, journal.EventPublished) and isinstance(e.event, AskParked)
+    )
+
+    for request, text in ((second, "1"), (third, "2"), (first, "3")):
+        await house.answer(run, request, text)
+        await asyncio.sleep(2 * PARK_SECONDS)
+
+    assert await house.result(run) == "3 1 2"  # ENG-05: in the order of the questions, whoever was answered first

@@ -66,6 +66,7 @@ async def do(world: World, action: dict[str, Any] | list[dict[str, Any]]) -> Any
                 run=RunId(fact["run"]),
                 actor=agent(fact["thread"], fact["run"]),
                 event=cast("Any", read_log_event(fact["fact"], 1, fact["data"])),
+                text=fact.get("text", ""),
             )
             for fact in facts
         ]
