@@ -285,6 +285,19 @@ async def test_a_key_that_may_only_read_may_not_answer(server: InProcess, client
     assert refused.status_code == 403
 
 
+async def test_the_runs_own_stream_names_who_answered(client: httpx2.AsyncClient) -> None:
+    request = await asked(client, "colour")
+    await answer(client, request["id"], {"text": "red"})
+    await ended(client, request["run"])
+
+    entries = (await client.get(f"/api/runs/{request['run']}/timeline")).json()["items"]
+
+    question = next(entry for entry in entries if entry["type"] == "RestAskColour")
+    [given] = [entry for entry in entries if "answers" in entry["data"]]
+    assert (question["id"], question["display"]) == (request["id"], True)
+    assert (given["data"]["answers"], given["actor"]["name"]) == (question["position"], "Ada")
+
+
 async def test_the_same_as_a_command(client: httpx2.AsyncClient) -> None:
     request = await asked(client, "colour")
     command = {"type": "answer_request", "run_id": request["run"], "request_id": request["id"]}

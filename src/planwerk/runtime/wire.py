@@ -59,7 +59,7 @@ class RunWire:
             "thread": opened.thread if opened else None,
             "run": opened.run if opened else None,
             "call": self._ids.get(scope) if scope else None,
-            "actor": opened.actor if opened else None,
+            "actor": getattr(entry, "actor", None) or (opened.actor if opened else None),
             "cause": execution,
             "traceparent": opened.traceparent if opened else None,
             "v": 1,

@@ -14,24 +14,11 @@ from planwerk.server.authentication import SignedIn
 from planwerk.server.made_ids import made_id
 from planwerk.server.parts import Installed, Parts, find_request, find_run, locale_of, run_resource
 from planwerk.server.request_views import request_view
+from planwerk.server.routes.runs import CursorInvalid
 from planwerk.server.shapes import AnswerGiven, Items, RequestAnsweredView, RequestView
-from planwerk.workflow.errors import PlanwerkError
 from planwerk.workflow.ids import EventId, MessageId, RunId
 
 router = APIRouter(tags=["requests"])
-
-
-class CursorInvalid(PlanwerkError):
-    """A cursor that this list has not given."""
-
-    code = "cursor_invalid"
-    http_status = 422
-
-    def __init__(self, cursor: str) -> None:
-        super().__init__(
-            f"{cursor[:100]!r} is no cursor of this list.",
-            what_to_do="Send `next` of the page before, or leave it out.",
-        )
 
 
 @router.get("/api/inbox", operation_id="read_inbox")
@@ -77,7 +64,7 @@ def _after(cursor: str | None) -> tuple[int, str] | None:
         return None
     due, _, identity = cursor.partition(":")
     if not due.isdecimal() or len(due) > 19 or not identity:
-        raise CursorInvalid(cursor)
+        raise CursorInvalid
     return int(due), identity
 
 
