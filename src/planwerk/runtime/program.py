@@ -79,6 +79,8 @@ class ReadyStep:
     """Classes of which one event is all that an alternative of the annotation asks for, with nothing more to check."""
     untimed: frozenset[type[Event]]
     """Requests among the outputs whose `TimedOut` no step takes."""
+    listed: frozenset[type[Event]] | None
+    """Classes of a `list[...]` that is one alternative, nothing more to check; None where there is not just one."""
     returns: Returns
     renamed: dict[type[Event], type[Event]]
     is_generator: bool
@@ -131,6 +133,11 @@ class ReadyStep:
         classes = [type(event) if type(event) in self.outputs else StopEvent for event in events]
         if not any(_fits(classes, alternative) for alternative in self.returns.alternatives):
             raise UndeclaredOutput(self.name, tuple(events))
+
+
+def _listed(returns: Returns, untimed: frozenset[type[Event]]) -> frozenset[type[Event]] | None:
+    lists = [ways for ways in returns.alternatives if ways and all(output.many for output in ways)]
+    return frozenset(output.cls for output in lists[0]) - untimed if len(lists) == 1 else None
 
 
 def _fits(classes: Sequence[type[Event]], alternative: Sequence[Output]) -> bool:
@@ -191,6 +198,7 @@ def _ready(
             cls for cls in outputs - untimed if any(_fits([cls], ways) for ways in step.returns.alternatives)
         ),
         untimed=untimed,
+        listed=_listed(step.returns, untimed),
         returns=step.returns,
         renamed=plan.capability.renamed if plan.capability is not None else {},
         is_generator=step.returns.generator,
