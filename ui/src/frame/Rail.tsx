@@ -3,6 +3,7 @@ import { createPortal } from "react-dom";
 import { Link, useLocation } from "react-router";
 import { Icon } from "../parts/Icon";
 import { useTexts } from "../parts/useTexts";
+import { useInbox } from "../store/inbox";
 import { useSession } from "../store/session";
 import { Account } from "./Account";
 
@@ -35,6 +36,13 @@ export function Rail() {
             <span className="word">{t("nav.newChat")}</span>
           </Link>
         </li>
+        <li>
+          <Link to="/inbox" title={t("nav.inbox")} {...current(pathname === "/inbox")}>
+            <Icon name="inbox" />
+            <span className="word">{t("nav.inbox")}</span>
+            <WaitingCount />
+          </Link>
+        </li>
       </ul>
       <ul className="foot">
         <li>
@@ -54,6 +62,20 @@ export function Rail() {
         </li>
       </ul>
     </nav>
+  );
+}
+
+function WaitingCount() {
+  const { t } = useTexts();
+  const count = useInbox((state) => Object.keys(state.inbox.open).length);
+  if (count === 0) return null;
+  return (
+    <>
+      <span className="count" aria-hidden="true">
+        {count > 99 ? "99+" : count}
+      </span>
+      <span className="hidden">, {t("inbox.title", { count })}</span>
+    </>
   );
 }
 

@@ -1,8 +1,10 @@
-import { memo } from "react";
+import { memo, useMemo } from "react";
 import { Link } from "react-router";
+import type { PersonRequest } from "../api/types";
 import { clock, count, money } from "../i18n/format";
 import { liveText } from "../log/live";
 import { NO_LIVE, type Message, type RunFacts } from "../log/state";
+import { waitsFor } from "../log/requests";
 import type { Turn } from "../log/tree";
 import { Markdown } from "../markdown/Markdown";
 import { CopyButton } from "../parts/CopyButton";
@@ -10,6 +12,8 @@ import { ErrorLine } from "../parts/ErrorLine";
 import { cause } from "../parts/explain";
 import { Icon } from "../parts/Icon";
 import { useTexts } from "../parts/useTexts";
+import { ClosedRequest } from "../requests/ClosedRequest";
+import { RequestCard } from "../requests/RequestCard";
 import { useView } from "../store/view";
 import { Activity } from "./Activity";
 
@@ -67,14 +71,38 @@ interface ReplyProps {
 function ReplyView({ thread, reply, last, actions }: ReplyProps) {
   const { t } = useTexts();
   const run = useView((state) => (reply.run === null ? undefined : state.view.threads[thread]?.runs[reply.run]));
+  const all = useView((state) => state.view.threads[thread]?.requests);
+  const asked = useMemo(() => Object.values(all ?? {}).filter((one) => one.run === reply.run), [all, reply.run]);
+  if (reply.asks !== null) return <Question reply={reply} run={run} asked={asked} />;
   const settled = reply.posted;
   return (
     <div className="reply" role="article" aria-label={t("thread.answer")}>
-      {run !== undefined && <Activity run={run} />}
+      {run !== undefined && <Activity run={run} waits={waitsFor(run, asked)} />}
+      {asked.map((one) => one.kind !== "chat" && <RequestCard key={one.id} request={one} place="thread" />)}
       {settled ? <Markdown text={reply.content} /> : <StreamingText run={reply.run} />}
       <Outcome reply={reply} run={run} onRetry={actions.again} />
       {settled && <Tools reply={reply} run={run} last={last} onAgain={actions.again} />}
       {settled && last && reply.followUps.length > 0 && <FollowUps questions={reply.followUps} onAsk={actions.ask} />}
+    </div>
+  );
+}
+
+interface QuestionProps {
+  reply: Message;
+  run: RunFacts | undefined;
+  asked: readonly PersonRequest[];
+}
+
+/** What a run asks in the conversation: a message of its own, which the composer answers. */
+function Question({ reply, run, asked }: QuestionProps) {
+  const { t } = useTexts();
+  const request = asked.find((one) => one.id === reply.asks);
+  const open = request?.status === "open";
+  return (
+    <div className="reply" role="article" aria-label={t("thread.question")}>
+      {open && run !== undefined && <Activity run={run} waits={waitsFor(run, asked)} />}
+      <Markdown text={reply.content} />
+      {request !== undefined && !open && request.status !== "answered" && <ClosedRequest request={request} />}
     </div>
   );
 }
