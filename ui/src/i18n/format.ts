@@ -65,8 +65,8 @@ export function untilThen(seconds: number, locale: string): string {
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: "always" });
   if (seconds <= 59) return relative.format(Math.max(0, Math.ceil(seconds)), "second");
   if (seconds < 3600) return relative.format(Math.min(59, Math.ceil(seconds / 60)), "minute");
-  if (seconds < 2 * 86_400) return relative.format(Math.floor(seconds / 3600), "hour");
-  return relative.format(Math.floor(seconds / 86_400), "day");
+  if (seconds < 2 * 86_400) return relative.format(Math.round(seconds / 3600), "hour");
+  return relative.format(Math.round(seconds / 86_400), "day");
 }
 
 export function sameDay(a: number, b: number): boolean {

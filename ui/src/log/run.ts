@@ -36,6 +36,8 @@ export interface RunEvent {
   data: Record<string, unknown>;
   /** The execution that published it; null for the start. */
   from: string | null;
+  /** The request that it answers, by position. */
+  answers: number | null;
   takenBy: string[];
 }
 
@@ -210,6 +212,7 @@ class Reader {
       display: display === true,
       data,
       from,
+      answers: number(data, "answers"),
       takenBy: [],
     });
   }

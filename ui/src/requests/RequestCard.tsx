@@ -59,6 +59,7 @@ function OpenRequest({ request, place }: RequestCardProps) {
     >
       <header>
         <Standing request={request} />
+        {place === "inbox" && <Origin request={request} />}
       </header>
       <h3 className="sentence" id={title}>
         {before}
@@ -89,7 +90,6 @@ function OpenRequest({ request, place }: RequestCardProps) {
           {problem.words} {t("request.kept")}
         </ErrorLine>
       )}
-      {place === "inbox" && <Origin request={request} />}
     </article>
   );
 }
@@ -114,17 +114,10 @@ function Standing({ request }: { request: PersonRequest }) {
 
 function Origin({ request }: { request: PersonRequest }) {
   const { t } = useTexts();
+  const { thread, run } = request;
   return (
-    <p className="origin">
-      {request.thread === null ? (
-        <Link className="text-button" to={`/runs/${request.run}`}>
-          {t("request.openRun")}
-        </Link>
-      ) : (
-        <Link className="text-button" to={`/threads/${request.thread}`}>
-          {t("request.openChat")}
-        </Link>
-      )}
-    </p>
+    <Link className="text-button push small" to={thread === null ? `/runs/${run}` : `/threads/${thread}`}>
+      {t(thread === null ? "request.openRun" : "request.openChat")}
+    </Link>
   );
 }

@@ -251,9 +251,12 @@ function byStep(executions: readonly Execution[]): Map<string, Execution[]> {
 /** Which events went from which step to which; "" stands for the start and for the stop. */
 function walkedEdges(model: RunModel): Set<string> {
   const steps = new Map(model.executions.map((one) => [one.id, one.step]));
+  const makers = new Map(model.events.map((one) => [one.position, one.from]));
   const walked = new Set<string>();
-  for (const { type, from, takenBy } of model.events) {
-    const source = from === null ? "" : (steps.get(from) ?? "");
+  for (const { type, from, answers, takenBy } of model.events) {
+    // An answer from outside came by the step that asked.
+    const maker = from ?? makers.get(answers ?? 0) ?? null;
+    const source = maker === null ? "" : (steps.get(maker) ?? "");
     walked.add(edgeKey(source, "", type));
     for (const taker of takenBy) walked.add(edgeKey(source, steps.get(taker) ?? "", type));
   }

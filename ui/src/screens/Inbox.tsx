@@ -236,9 +236,12 @@ function Waiting({ requests }: { requests: readonly PersonRequest[] }) {
   const open = requests.some((one) => one.id === chosen) ? chosen : (requests[0]?.id ?? null);
   // What is open stays so when something more urgent comes in above.
   if (open !== chosen) choose(open);
+  const before = useRef(open);
   useLayoutEffect(() => {
     // What had the focus is gone, answered: the next one takes it.
-    if (open !== null && document.activeElement === document.body) focusCard(list.current);
+    const next = before.current !== null && open !== before.current;
+    if (next && document.activeElement === document.body) focusCard(list.current);
+    before.current = open;
   }, [open]);
   const shown = requests.slice(0, drawn);
   return (

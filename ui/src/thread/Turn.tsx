@@ -1,4 +1,4 @@
-import { memo, useMemo } from "react";
+import { lazy, memo, Suspense, useMemo } from "react";
 import { Link } from "react-router";
 import type { PersonRequest } from "../api/types";
 import { clock, count, money } from "../i18n/format";
@@ -11,11 +11,12 @@ import { CopyButton } from "../parts/CopyButton";
 import { ErrorLine } from "../parts/ErrorLine";
 import { cause } from "../parts/explain";
 import { Icon } from "../parts/Icon";
+import { Skeleton } from "../parts/Skeleton";
 import { useTexts } from "../parts/useTexts";
-import { ClosedRequest } from "../requests/ClosedRequest";
-import { RequestCard } from "../requests/RequestCard";
 import { useView } from "../store/view";
 import { Activity } from "./Activity";
+
+const RequestCard = lazy(() => import("../requests/RequestCard").then(({ RequestCard: card }) => ({ default: card })));
 
 export interface TurnActions {
   /** Answers this message again, as a new reply. */
@@ -78,7 +79,7 @@ function ReplyView({ thread, reply, last, actions }: ReplyProps) {
   return (
     <div className="reply" role="article" aria-label={t("thread.answer")}>
       {run !== undefined && <Activity run={run} waits={waitsFor(run, asked)} />}
-      {asked.map((one) => one.kind !== "chat" && <RequestCard key={one.id} request={one} place="thread" />)}
+      <Requests requests={asked.filter((one) => one.kind !== "chat")} />
       {settled ? <Markdown text={reply.content} /> : <StreamingText run={reply.run} />}
       <Outcome reply={reply} run={run} onRetry={actions.again} />
       {settled && <Tools reply={reply} run={run} last={last} onAgain={actions.again} />}
@@ -102,8 +103,21 @@ function Question({ reply, run, asked }: QuestionProps) {
     <div className="reply" role="article" aria-label={t("thread.question")}>
       {open && run !== undefined && <Activity run={run} waits={waitsFor(run, asked)} />}
       <Markdown text={reply.content} />
-      {request !== undefined && !open && request.status !== "answered" && <ClosedRequest request={request} />}
+      {request !== undefined && !open && request.status !== "answered" && <Requests requests={[request]} />}
     </div>
+  );
+}
+
+/** What runs ask is fetched when the first is there. */
+function Requests({ requests }: { requests: readonly PersonRequest[] }) {
+  const { t } = useTexts();
+  if (requests.length === 0) return null;
+  return (
+    <Suspense fallback={<Skeleton label={t("app.loading")} lines={4} />}>
+      {requests.map((one) => (
+        <RequestCard key={one.id} request={one} place="thread" />
+      ))}
+    </Suspense>
   );
 }
 
