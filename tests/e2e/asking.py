@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from typing import Final
 
+from planwerk.app import DEFAULT_TENANT
 from planwerk.blueprints.llm_wrapping_agent import LLMWrappingAgent
 from planwerk.messages.events import UserMessageEvent
 from planwerk.messages.prompts import first_user_prompt
 from planwerk.runtime.profiles import ProfileArtifact
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.events import StopEvent
+from planwerk.workflow.ids import MessageId, ThreadId, new_id
 from planwerk.workflow.locale_string import LocaleString
 from planwerk.workflow.people import Choice, HumanInTheLoop
 from planwerk.workflow.steps import step
+from planwerk.workspace.rules.commands import CreateThread
+from planwerk.workspace.rules.events import RunPaused
+from tests.e2e.served import Served
 
 HOUR: Final = 3600.0
 
@@ -53,9 +59,7 @@ WORDS: Final = AskWords(
 )
 ORDER: Final = ConfirmOrder(
     question=LocaleString(en="Order these for €\u00a0418.00?", de="Für 418.00\u00a0€ bestellen?"),
-    subject=LocaleString(
-        en="1 monitor, 27 inch\n1 docking station", de="1 Bildschirm, 27 Zoll\n1 Dockingstation"
-    ),
+    subject=LocaleString(en="1 monitor, 27 inch\n1 docking station", de="1 Bildschirm, 27 Zoll\n1 Dockingstation"),
     details=LocaleString(
         en="The supplier delivers **within five days**. It goes to cost centre 4410.",
         de="Der Händler liefert **innert fünf Tagen**. Es geht auf die Kostenstelle 4410.",
@@ -96,3 +100,26 @@ PROFILES: Final = (
     ProfileArtifact(slug="orders", blueprint="DeskAgent", name=LocaleString(en="Order desk", de="Bestellungen")),
     ProfileArtifact(slug="travel", blueprint="DeskAgent", name=LocaleString(en="Travel desk", de="Reisestelle")),
 )
+
+
+async def begin(served: Served, profile: str, words: str, title: str | None = None) -> ThreadId:
+    """A thread of the owner in which this was asked, and the run waits."""
+    principal = await served.planwerk.access.local_principal()
+    actor = principal.actor()
+    workspace = await served.planwerk.workspaces.private_of(DEFAULT_TENANT, actor)
+    space = served.planwerk.workspaces.of(DEFAULT_TENANT, workspace, actor)
+    thread = ThreadId(new_id())
+    async with aclosing(space.subscribe(await space.head_seq())) as log:
+        await space.send(CreateThread(thread_id=thread, title=title or words, profile=profile))
+        await served.planwerk.host.post_message(
+            tenant=DEFAULT_TENANT,
+            workspace=workspace,
+            thread=thread,
+            message_id=MessageId(new_id()),
+            content=words,
+            actor=actor,
+        )
+        async for envelope in log:
+            if envelope.thread == thread and isinstance(envelope.event, RunPaused):
+                break
+    return thread

@@ -37,11 +37,7 @@ export function Rail() {
           </Link>
         </li>
         <li>
-          <Link to="/inbox" title={t("nav.inbox")} {...current(pathname === "/inbox")}>
-            <Icon name="inbox" />
-            <span className="word">{t("nav.inbox")}</span>
-            <WaitingCount />
-          </Link>
+          <InboxLink current={pathname === "/inbox"} />
         </li>
       </ul>
       <ul className="foot">
@@ -65,17 +61,17 @@ export function Rail() {
   );
 }
 
-function WaitingCount() {
+/** With how many requests wait for the person. */
+function InboxLink({ current }: { current: boolean }) {
   const { t } = useTexts();
   const count = useInbox((state) => Object.keys(state.inbox.open).length);
-  if (count === 0) return null;
+  const name = count === 0 ? t("nav.inbox") : `${t("nav.inbox")}, ${t("inbox.title", { count })}`;
   return (
-    <>
-      <span className="count" aria-hidden="true">
-        {count > 99 ? "99+" : count}
-      </span>
-      <span className="hidden">, {t("inbox.title", { count })}</span>
-    </>
+    <Link to="/inbox" title={name} aria-label={name} {...(current ? { "aria-current": "page" as const } : {})}>
+      <Icon name="inbox" />
+      <span className="word">{t("nav.inbox")}</span>
+      {count > 0 && <span className="count">{count > 99 ? "99+" : count}</span>}
+    </Link>
   );
 }
 

@@ -12,6 +12,7 @@ import { ConfirmationForm } from "./ConfirmationForm";
 import { ClosedRequest } from "./ClosedRequest";
 import { InputForm } from "./InputForm";
 import { useAnswering } from "./useAnswering";
+import { useAskers } from "./useAskers";
 import { askedBy, expiry, recipients, refusal } from "./words";
 import "../styles/requests.css";
 
@@ -46,7 +47,7 @@ function OpenRequest({ request, place }: RequestCardProps) {
   const title = useId();
   const card = useRef<HTMLElement>(null);
   const answering = useAnswering(request);
-  const [before, name, after] = askedBy(request, t);
+  const [before, name, after] = askedBy(useAskers()(request), t);
   const problem = answering.error === null ? null : refusal(answering.error, t, locale);
   return (
     <article

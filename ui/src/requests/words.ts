@@ -15,8 +15,8 @@ export function expiry(request: PersonRequest, now: number, t: TFunction, locale
 }
 
 /** The words before and after the name of who asks, in the order of the language. */
-export function askedBy(request: PersonRequest, t: TFunction): [string, string, string] {
-  const name = request.profile_name ?? t("request.anAgent");
+export function askedBy(asker: string | null, t: TFunction): [string, string, string] {
+  const name = asker ?? t("request.anAgent");
   const [before = "", after = ""] = t("request.asks", { name: "\u0001" }).split("\u0001");
   return [before, name, after];
 }

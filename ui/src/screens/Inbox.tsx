@@ -10,6 +10,7 @@ import { useNow } from "../parts/useNow";
 import { useTexts } from "../parts/useTexts";
 import { ClosedRequest } from "../requests/ClosedRequest";
 import { RequestCard } from "../requests/RequestCard";
+import { useAskers } from "../requests/useAskers";
 import { askedBy, expiry } from "../requests/words";
 import { loadInbox, useInbox } from "../store/inbox";
 import { usePreferences } from "../store/preferences";
@@ -46,7 +47,7 @@ export function InboxScreen() {
     };
   }, [title]);
   const choose = (next: string) => setSearch(next === NOTHING ? {} : { profile: next }, { replace: true });
-  const agents = agentsOf(all, profile);
+  const agents = agentsOf(all, profile, useAskers());
   const ready = loading === "ready" || all.length > 0;
   return (
     <>
@@ -104,11 +105,16 @@ interface Agent {
 }
 
 /** The agents of what waits, and the chosen one, by name. */
-function agentsOf(requests: readonly PersonRequest[], chosen: string): Agent[] {
+function agentsOf(
+  requests: readonly PersonRequest[],
+  chosen: string,
+  askerOf: (request: PersonRequest) => string | null,
+): Agent[] {
   const agents = new Map<string, Agent>();
-  for (const { profile, profile_name } of requests) {
+  for (const request of requests) {
+    const { profile } = request;
     if (profile === null) continue;
-    const known = agents.get(profile) ?? { slug: profile, name: profile_name ?? profile, count: 0 };
+    const known = agents.get(profile) ?? { slug: profile, name: askerOf(request) ?? profile, count: 0 };
     agents.set(profile, { ...known, count: known.count + 1 });
   }
   if (chosen !== NOTHING && !agents.has(chosen)) agents.set(chosen, { slug: chosen, name: chosen, count: 0 });
@@ -302,7 +308,7 @@ function Section({ name, requests, open, now, onOpen }: SectionProps) {
 
 function Line({ request, now, onOpen }: { request: PersonRequest; now: number; onOpen: (id: string) => void }) {
   const { t, locale } = useTexts();
-  const [before, name, after] = askedBy(request, t);
+  const [before, name, after] = askedBy(useAskers()(request), t);
   const confirms = request.kind === "confirmation";
   const asked = Date.parse(request.asked);
   const since = sameDay(asked, now) ? clock(asked, locale) : dayOfMonth(request.asked, locale);

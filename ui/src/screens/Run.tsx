@@ -16,6 +16,7 @@ import { move, NOTHING_SELECTED, selectEvent, selectExecution, type Move, type S
 import { Graph } from "../run/Graph";
 import { Inspector } from "../run/Inspector";
 import { Timeline } from "../run/Timeline";
+import { useAskers } from "../requests/useAskers";
 import { askedBy } from "../requests/words";
 import { useInbox } from "../store/inbox";
 import { loadJournal, useView, watchRun } from "../store/view";
@@ -224,7 +225,7 @@ function standing(model: RunModel, needsYou: boolean): "working" | "waiting" | "
 /** What waits for the reader, and the way to where it is answered. */
 function Asked({ request }: { request: PersonRequest }) {
   const { t } = useTexts();
-  const [before, name, after] = askedBy(request, t);
+  const [before, name, after] = askedBy(useAskers()(request), t);
   return (
     <div className="bar-note wait" role="note">
       <Icon name="wait" className="s" />
