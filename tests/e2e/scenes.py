@@ -13,6 +13,7 @@ from playwright.async_api import Route, expect
 from planwerk.app import DEFAULT_TENANT
 from planwerk.workflow.ids import ThreadId, new_id
 from planwerk.workspace.rules.commands import CreateThread
+from tests.e2e.asking import begin
 from tests.e2e.live_model import LiveAnswer, LiveModel
 from tests.e2e.person import Person
 from tests.e2e.served import Served
@@ -46,6 +47,9 @@ class Words:
     second: str
     begun: str
     broken: str
+    orders: tuple[str, str]
+    """What the order desk is asked, and the title."""
+    travel: tuple[str, str]
     composer: str = "Message"
 
 
@@ -68,6 +72,8 @@ EN: Final = Words(
     second="And where do they spend the winter?",
     begun="Common swifts leave Europe in August and spend the winter **south of the Sahara**, mostly over the Congo",
     broken="Common swifts leave Europe in August and spend the winter south of the Sahara, mostly",
+    orders=("I need a second monitor and a docking station for the desk in Olten.", "A second monitor"),
+    travel=("Please book the night train to Hamburg for Tuesday.", "Night train to Hamburg"),
 )
 DE: Final = Words(
     question="Wie schlafen Mauersegler im Flug?",
@@ -88,6 +94,8 @@ DE: Final = Words(
     second="Und wo verbringen sie den Winter?",
     begun="Mauersegler verlassen Europa im August und überwintern **südlich der Sahara**, meist über dem Kongo",
     broken="Mauersegler verlassen Europa im August und überwintern südlich der Sahara, meist",
+    orders=("Ich brauche einen zweiten Bildschirm und eine Dockingstation für Olten.", "Ein zweiter Bildschirm"),
+    travel=("Bitte buche den Nachtzug nach Hamburg für Dienstag.", "Nachtzug nach Hamburg"),
     composer="Nachricht",
 )
 WORDS: Final = {"en": EN, "de": DE}
@@ -106,6 +114,13 @@ class Stage:
     async def shows(self, text: str) -> None:
         """Wait until the newest answer has this text."""
         await expect(self.person.page.get_by_role("article").last).to_contain_text(text)
+
+    async def give(self, words: str, title: str) -> ThreadId:
+        """A chat in which an agent was asked this, and asks back."""
+        profile = "orders" if (words, title) == self.words.orders else "travel"
+        thread = await begin(self.served, profile, words, title)
+        await self.passes(95)
+        return thread
 
     async def passes(self, seconds: float) -> None:
         """Let time pass for the server and in the page."""
@@ -223,6 +238,24 @@ async def without_runs(route: Route) -> None:
     await route.continue_(url=re.sub(r"[?&]runs=[^&]*", "", route.request.url))
 
 
+async def inbox(stage: Stage) -> None:
+    await stage.give(*stage.words.orders)
+    await stage.give(*stage.words.travel)
+    await stage.person.page.goto(f"{stage.served.url}/inbox")
+    await expect(stage.person.heading(re.compile("^2 "))).to_be_visible()
+    await expect(stage.person.page.get_by_role("article")).to_be_visible()
+
+
+async def thread_that_asks(stage: Stage) -> None:
+    thread = await stage.give(*stage.words.orders)
+    await stage.person.page.goto(f"{stage.served.url}/threads/{thread}")
+    await expect(stage.person.page.get_by_role("article").get_by_role("article")).to_be_visible()
+    await expect(stage.person.page.locator(".rail .count")).to_have_text("1")
+    await stage.person.page.evaluate("document.activeElement.blur()")
+
+
+ASKING: Final[frozenset[str]] = frozenset({"inbox", "thread-asks"})
+"""Scenes of an installation whose agents ask people."""
 SCENES: Final[dict[str, Callable[[Stage], Awaitable[None]]]] = {
     "sign-in": sign_in_page,
     "home": home,
@@ -230,4 +263,6 @@ SCENES: Final[dict[str, Callable[[Stage], Awaitable[None]]]] = {
     "thread-working": thread_working,
     "thread-error": thread_with_error,
     "run": run_view,
+    "inbox": inbox,
+    "thread-asks": thread_that_asks,
 }

@@ -20,7 +20,11 @@ PASSWORD: Final = "a long walk by the lake"
 
 
 class Served:
-    """An installation with one owner, on a loopback port that stays the same when the server restarts."""
+    """An installation with one owner, on a loopback port that stays the same when the server restarts.
+
+    Args:
+        options: Passed on to `Planwerk`: a clock, blueprints, profiles.
+    """
 
     def __init__(self, data: Path, model: LiveModel, **options: Any) -> None:
         self.model = model
@@ -35,7 +39,7 @@ class Served:
 
     async def start(self) -> None:
         """Open the installation and take requests."""
-        self.planwerk = Planwerk(storage=self._storage, model=self.model, clock=self._options.get("clock"))
+        self.planwerk = Planwerk(storage=self._storage, model=self.model, **self._options)
         self.application = create_app(self.planwerk)
         started = asyncio.Event()
         config = uvicorn.Config(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from playwright.async_api import Browser
 
+from tests.e2e.asking import BLUEPRINTS, PROFILES
 from tests.e2e.live_model import LiveModel
 from tests.e2e.person import enter
-from tests.e2e.scenes import HELD, SCENES, WORDS, HandClock, Stage, give_history
+from tests.e2e.scenes import ASKING, HELD, SCENES, WORDS, HandClock, Stage, give_history
 from tests.e2e.served import Served
 
 HEIGHTS: Final = {390: 844, 768: 1024, 1440: 900}
@@ -25,7 +26,8 @@ async def staged(
     words = WORDS[language]
     model = LiveModel({"title": words.title, "follow_ups": words.follow_ups}, held=HELD)
     clock = HandClock()
-    served = Served(data, model, clock=clock)
+    agents: dict[str, Any] = {"blueprints": BLUEPRINTS, "profiles": PROFILES} if scene in ASKING else {}
+    served = Served(data, model, clock=clock, **agents)
     await served.start()
     try:
         await served.set_up_owner()

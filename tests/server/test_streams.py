@@ -373,6 +373,28 @@ async def test_a_server_that_ends_says_so_to_its_readers(client: httpx2.AsyncCli
     assert [(event.event, event.json) for event in events] == [("end", {"reason": "shutdown"})]
 
 
+async def test_live_frames_of_a_thread_come_beside_the_log_of_the_whole_workspace(
+    client: httpx2.AsyncClient, model: LiveModel
+) -> None:
+    shown, other = await new_thread(client), await new_thread(client)
+    await post(client, shown["id"], "Explain the sea")
+    await post(client, other["id"], "Explain the sky")
+    answers = {answer.question: answer for answer in (await model.next_answer(), await model.next_answer())}
+
+    async with open_stream(client, f"/api/workspaces/{shown['workspace']}/stream?live={shown['id']}") as stream:
+        await stream.next()
+        answers["Explain the sky"].says("Blue.")
+        answers["Explain the sea"].says("Deep.")
+        live = await stream.until(lambda event: event.event == "live" and "Deep." in event.data)
+        await producing(client, other["id"], 1)
+        log = await stream.until(logged("thread_renamed"))
+
+    for answer in answers.values():
+        answer.ends()
+    assert "Blue." not in "".join(event.data for event in live + log)
+    assert log[-1].json["thread"] == other["id"]
+
+
 async def test_srv_13_naming_the_run_of_somebody_else_shows_nothing_of_it(
     client: httpx2.AsyncClient, model: LiveModel, server: LiveServer
 ) -> None:
@@ -388,8 +410,10 @@ async def test_srv_13_naming_the_run_of_somebody_else_shows_nothing_of_it(
         started = await eve.post("/api/profiles/assistant/runs", json={"message": "hi", "run_id": run})
         watched = await eve.get(workspace_stream(own, runs=run))
         foreign = await eve.get(f"/api/workspaces/{own['workspace']}/stream?threads={thread['id']}")
+        heard = await eve.get(f"/api/workspaces/{own['workspace']}/stream?live={thread['id']}")
 
-    assert [response.status_code for response in (claimed, started, watched, foreign)] == [409, 409, 404, 404]
+    statuses = [response.status_code for response in (claimed, started, watched, foreign, heard)]
+    assert statuses == [409, 409, 404, 404, 404]
     assert claimed.json()["code"] == "run_id_taken"
     answer.ends()
 

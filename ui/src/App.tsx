@@ -9,8 +9,10 @@ import { Mark, SignIn, SignInAgain } from "./screens/SignIn";
 import { ThreadScreen } from "./screens/Thread";
 import { applyTheme, usePreferences } from "./store/preferences";
 import { useSession } from "./store/session";
+import { loadInbox } from "./store/inbox";
 import { loadThreads, reconnect, startView, stopView } from "./store/view";
 
+const InboxScreen = lazy(() => import("./screens/Inbox").then(({ InboxScreen: screen }) => ({ default: screen })));
 const RunScreen = lazy(() => import("./screens/Run").then(({ RunScreen: screen }) => ({ default: screen })));
 
 export function App() {
@@ -48,6 +50,14 @@ function SignedIn({ expired }: { expired: boolean }) {
             <Route element={<Frame />}>
               <Route path="/threads/:id" element={<ThreadScreen />} />
               <Route
+                path="/inbox"
+                element={
+                  <Suspense fallback={<InboxFallback />}>
+                    <InboxScreen />
+                  </Suspense>
+                }
+              />
+              <Route
                 path="/runs/:id"
                 element={
                   <Suspense fallback={<main className="work" id="work" aria-busy="true" />}>
@@ -65,11 +75,23 @@ function SignedIn({ expired }: { expired: boolean }) {
   );
 }
 
+/** The list column and the work area, empty for the moment in which the screen is fetched. */
+function InboxFallback() {
+  return (
+    <>
+      <section className="list" />
+      <main className="work" id="work" aria-busy="true" />
+    </>
+  );
+}
+
 /** The network is back: connect at once. The reader is back: threads written elsewhere are in the list. */
 function useReturn(): void {
   useEffect(() => {
     const onVisible = () => {
-      if (document.visibilityState === "visible") void loadThreads();
+      if (document.visibilityState !== "visible") return;
+      void loadThreads();
+      void loadInbox();
     };
     window.addEventListener("online", reconnect);
     document.addEventListener("visibilitychange", onVisible);

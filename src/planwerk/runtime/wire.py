@@ -14,7 +14,9 @@ from planwerk.workflow.codec import wire_type, write_event
 from planwerk.workflow.composition import compose
 from planwerk.workflow.errors import DefinitionError
 from planwerk.workflow.events import DisplayEvent, Event
+from planwerk.workflow.people import AskPersonEvent
 from planwerk.workflow.plan import StepPlan
+from planwerk.workflow.requests import OutsideRequest
 
 Envelope = dict[str, Any]
 
@@ -146,6 +148,8 @@ class RunWire:
             case journal.EventPublished(event):
                 data = write_event(event)
                 del data["type"], data["family"]
+                if isinstance(event, OutsideRequest):
+                    data["asks"] = event.kind if isinstance(event, AskPersonEvent) else "timer"
                 if entry.answers is not None:
                     data["answers"] = entry.answers
                 return wire_type(event), {**data, **({"discarded": True} if entry.discarded else {})}

@@ -26,7 +26,12 @@ FRAME_SECONDS: Final = 1 / 30
 
 
 class WorkspaceFeed:
-    """Feeds one reader of a workspace: its log, live frames of the threads shown, entries of the runs watched."""
+    """Feeds one reader of a workspace: its log, live frames of the threads shown, entries of the runs watched.
+
+    Args:
+        threads: The log is narrowed to these; None is the whole workspace's.
+        live: Threads whose live frames are wanted.
+    """
 
     def __init__(
         self,
@@ -35,6 +40,7 @@ class WorkspaceFeed:
         space: Workspace,
         *,
         threads: Collection[ThreadId] | None,
+        live: Collection[ThreadId],
         records: Collection[RunRecord],
         locale: str,
     ) -> None:
@@ -42,6 +48,7 @@ class WorkspaceFeed:
         self._principal = principal
         self._space = space
         self._threads = threads
+        self._live_threads = live
         self._records = records
         self._locale = locale
         self._greeted = asyncio.Event()
@@ -69,20 +76,20 @@ class WorkspaceFeed:
             async with aclosing(self._space.subscribe(begin, self._threads)) as envelopes:
                 async for envelope in envelopes:
                     await self._send_live(stream, watch)
-                    await self._note(envelope.event, watch)
+                    await self._note(envelope.thread, envelope.event, watch)
                     await stream.send("log", reader.wire(envelope), id=envelope.seq)
         finally:
             watch.close()
 
     async def _watch_active(self, watch: LiveWatch) -> None:
         """Watch what is being answered right now; a snapshot comes first."""
-        for thread in self._threads or ():
+        for thread in self._live_threads:
             active = (await self._space.thread(thread)).active_run
             if active is not None:
                 await self._follow(active, watch)
 
-    async def _note(self, event: LogEvent, watch: LiveWatch) -> None:
-        if self._threads is None:
+    async def _note(self, thread: ThreadId | None, event: LogEvent, watch: LiveWatch) -> None:
+        if thread not in self._live_threads:
             return
         if isinstance(event, RunStarted):
             await self._follow(event.run_id, watch)
@@ -129,24 +136,28 @@ async def workspace_stream(
     *,
     after: int | None,
     threads: Sequence[str] | None,
+    live: Sequence[str],
     runs: Sequence[str],
     locale: str,
     registry: StreamRegistry,
 ) -> EventStreamResponse:
     """The stream of a workspace; every thread and run named is asked for first, so a status is still possible."""
-    named: list[ThreadId] | None = None
-    if threads is not None:
-        named = [(await find_thread(parts, principal, thread, Action.THREAD_READ)).summary.id for thread in threads]
+    found = {
+        thread: (await find_thread(parts, principal, thread, Action.THREAD_READ)).summary.id
+        for thread in {*(threads or ()), *live}
+    }
+    narrowed = None if threads is None else [found[thread] for thread in threads]
     records = [await find_run(parts, principal, run, Action.RUN_READ) for run in runs]
 
     async def still_allowed(now: Principal) -> None:
         await find_workspace(parts, now, space.id, Action.WORKSPACE_READ)
-        for thread in named or ():
+        for thread in found:
             await find_thread(parts, now, thread, Action.THREAD_READ)
         for run in runs:
             await find_run(parts, now, run, Action.RUN_READ)
 
-    feed = WorkspaceFeed(parts, principal, space, threads=named, records=records, locale=locale)
+    shown = [found[thread] for thread in live]
+    feed = WorkspaceFeed(parts, principal, space, threads=narrowed, live=shown, records=records, locale=locale)
     recheck = rights_of(parts, principal, still_allowed)
     return EventStreamResponse(*feed.feeders(after), registry=registry, recheck=recheck)
 

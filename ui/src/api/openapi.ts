@@ -610,6 +610,9 @@ export interface paths {
         /**
          * Stream Workspace
          * @description The log as server-sent events, with live frames of the threads named and entries of the runs named (S3.1).
+         *
+         *     `threads` narrows the log to these threads and brings their live frames; `live` brings the frames alone, beside
+         *     the log of the whole workspace.
          */
         get: operations["stream_workspace"];
         put?: never;
@@ -2995,6 +2998,7 @@ export interface operations {
         parameters: {
             query?: {
                 after?: number | null;
+                live?: string | null;
                 runs?: string;
                 threads?: string | null;
             };

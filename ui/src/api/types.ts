@@ -37,7 +37,7 @@ export interface Usage {
   output_tokens: number;
 }
 
-export type RunStatus = "queued" | "working" | "completed" | "failed" | "stopped";
+export type RunStatus = "queued" | "working" | "waiting" | "completed" | "failed" | "stopped";
 
 export type PartKind = "text" | "thinking" | "tool";
 
@@ -98,11 +98,16 @@ export type RunRecord = Pick<
   "id" | "tenant" | "workspace" | "thread" | "blueprint" | "started" | "ended" | "cost" | "expires"
 > &
   Pick<Server["RunView"], "profile" | "profile_name" | "profile_version"> & {
-    status: RunStatus | "running" | "waiting";
+    status: RunStatus | "running";
     started_by: Actor | null;
     usage: Usage | null;
     error: Failure | null;
   };
+
+/** What a run asks a person, in the reader's language. */
+export type PersonRequest = Omit<Server["RequestView"], "answered_by"> & { answered_by: Actor | null };
+
+export type Answer = Record<string, string | boolean>;
 
 export type RunGraph = Server["GraphView"];
 

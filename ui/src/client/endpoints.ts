@@ -1,6 +1,8 @@
 import type {
+  Answer,
   LogPage,
   Page,
+  PersonRequest,
   Posted,
   Profile,
   RunGraph,
@@ -67,5 +69,21 @@ export const readGraph = (run: string) => request<RunGraph>(`/api/runs/${at(run)
 
 export const readTimeline = (run: string, after: number) =>
   request<TimelinePage>(`/api/runs/${at(run)}/timeline?after=${after}&limit=1000`);
+
+export function readInbox(cursor?: string): Promise<Page<PersonRequest>> {
+  const query = new URLSearchParams({ limit: "200" });
+  if (cursor !== undefined) query.set("cursor", cursor);
+  return request(`/api/inbox?${query.toString()}`);
+}
+
+export const readRequest = (id: string) => request<PersonRequest>(`/api/requests/${at(id)}`);
+
+/** Sent again with the same key it is the same answer. */
+export const answerRequest = (id: string, answer: Answer, key: string) =>
+  request<unknown>(`/api/requests/${at(id)}/answer`, {
+    method: "POST",
+    body: { answer },
+    headers: { "Idempotency-Key": key },
+  });
 
 export const stopRun = (run: string) => request<unknown>(`/api/runs/${at(run)}/stop`, { method: "POST" });

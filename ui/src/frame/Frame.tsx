@@ -10,6 +10,8 @@ export function Frame() {
   const { pathname } = useLocation();
   const folded = usePreferences((state) => state.listFolded);
   const withoutList = pathname.startsWith("/runs/");
+  // The inbox brings a list of its own.
+  const ownList = pathname === "/inbox";
   const classes = ["frame", withoutList && "no-list", folded && "folded", pathname === "/chats" && "on-list"];
   return (
     <>
@@ -18,7 +20,7 @@ export function Frame() {
       </a>
       <div className={classes.filter(Boolean).join(" ")}>
         <Rail />
-        {!withoutList && <ThreadList />}
+        {!withoutList && !ownList && <ThreadList />}
         <Outlet />
       </div>
     </>

@@ -3,6 +3,7 @@ import { createPortal } from "react-dom";
 import { Link, useLocation } from "react-router";
 import { Icon } from "../parts/Icon";
 import { useTexts } from "../parts/useTexts";
+import { useInbox } from "../store/inbox";
 import { useSession } from "../store/session";
 import { Account } from "./Account";
 
@@ -35,6 +36,9 @@ export function Rail() {
             <span className="word">{t("nav.newChat")}</span>
           </Link>
         </li>
+        <li>
+          <InboxLink current={pathname === "/inbox"} />
+        </li>
       </ul>
       <ul className="foot">
         <li>
@@ -54,6 +58,20 @@ export function Rail() {
         </li>
       </ul>
     </nav>
+  );
+}
+
+/** With how many requests wait for the person. */
+function InboxLink({ current }: { current: boolean }) {
+  const { t } = useTexts();
+  const count = useInbox((state) => Object.keys(state.inbox.open).length);
+  const name = count === 0 ? t("nav.inbox") : `${t("nav.inbox")}, ${t("inbox.title", { count })}`;
+  return (
+    <Link to="/inbox" title={name} aria-label={name} {...(current ? { "aria-current": "page" as const } : {})}>
+      <Icon name="inbox" />
+      <span className="word">{t("nav.inbox")}</span>
+      {count > 0 && <span className="count">{count > 99 ? "99+" : count}</span>}
+    </Link>
   );
 }
 

@@ -8,6 +8,7 @@ import { Icon } from "../parts/Icon";
 import { Skeleton } from "../parts/Skeleton";
 import type { IconName } from "../parts/Sprite";
 import { useTexts } from "../parts/useTexts";
+import { useInbox } from "../store/inbox";
 import { usePreferences } from "../store/preferences";
 import { loadMoreThreads, loadThreads, useView } from "../store/view";
 import { groupByDay, type Group } from "./grouping";
@@ -44,7 +45,11 @@ function Rows() {
   const summaries = useView((state) => state.summaries);
   const loading = useView((state) => state.listLoading);
   const more = useView((state) => state.nextThreads !== null);
-  const groups = useMemo(() => groupByDay(sortedRows(summaries), new Date(), locale), [summaries, locale]);
+  const open = useInbox((state) => state.inbox.open);
+  const groups = useMemo(() => {
+    const needed = new Set(Object.values(open).map((request) => request.thread ?? ""));
+    return groupByDay(sortedRows(summaries), new Date(), locale, needed);
+  }, [summaries, locale, open]);
   if (groups.length === 0) return <NoRows loading={loading} />;
   return (
     <>
@@ -93,12 +98,18 @@ function DayGroup({ group }: { group: Group }) {
   const { t } = useTexts();
   const { pathname } = useLocation();
   const name = typeof group.name === "string" ? t(`list.${group.name}`) : group.name.month;
-  const withClock = group.name === "today" || group.name === "yesterday";
+  const withClock = ["waiting", "today", "yesterday"].includes(group.key);
   return (
     <>
       <h3>{name}</h3>
       {group.rows.map((row) => (
-        <Row key={row.id} row={row} withClock={withClock} current={pathname === `/threads/${row.id}`} />
+        <Row
+          key={row.id}
+          row={row}
+          needsYou={group.key === "waiting"}
+          withClock={withClock}
+          current={pathname === `/threads/${row.id}`}
+        />
       ))}
     </>
   );
@@ -106,22 +117,26 @@ function DayGroup({ group }: { group: Group }) {
 
 const STATES: Record<string, [IconName, string]> = {
   working: ["work", "working"],
+  waiting: ["wait", ""],
+  needsYou: ["wait", "wait"],
   failed: ["failed", "fail"],
   stopped: ["halt", ""],
 };
 
 interface RowProps {
   row: ThreadSummary;
+  needsYou: boolean;
   withClock: boolean;
   current: boolean;
 }
 
-const Row = memo(function Row({ row, withClock, current }: RowProps) {
+const Row = memo(function Row({ row, needsYou, withClock, current }: RowProps) {
   const { t, locale } = useTexts();
   const profile = useView((state) => state.profiles?.find((one) => one.id === row.profile)?.name);
   const who = row.profile_name ?? profile ?? "";
   const when = withClock ? clock(row.updated, locale) : dayOfMonth(row.updated, locale);
-  const state = STATES[row.last_status ?? ""];
+  const status = needsYou ? "needsYou" : (row.last_status ?? "completed");
+  const state = STATES[status];
   return (
     <Link className="row" to={`/threads/${row.id}`} {...(current ? { "aria-current": "page" as const } : {})}>
       <b>{row.title ?? t("list.untitled")}</b>
@@ -129,8 +144,8 @@ const Row = memo(function Row({ row, withClock, current }: RowProps) {
         <span className="words">{[who, when].filter((one) => one !== "").join(" · ")}</span>
         {state !== undefined && (
           <span className={`state ${state[1]}`}>
-            <Icon name={state[0]} className={row.last_status === "working" ? "turning" : ""} />
-            {t(`state.${row.last_status ?? "completed"}`)}
+            <Icon name={state[0]} className={status === "working" ? "turning" : ""} />
+            {t(`state.${status}`)}
           </span>
         )}
       </span>

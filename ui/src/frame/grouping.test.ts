@@ -26,6 +26,16 @@ describe("threads in the list", () => {
     ]);
   });
 
+  it("that need the reader stand above all, newest first", () => {
+    const rows = [row(2026, 2, 12, 13), row(2026, 2, 2, 9), row(2026, 1, 3, 9)];
+    const needed = new Set([rows[1]?.id ?? "", rows[2]?.id ?? ""]);
+    const groups = groupByDay(rows, NOW, "en", needed);
+    expect(groups.map((group) => [group.name, group.rows])).toEqual([
+      ["waiting", [rows[1], rows[2]]],
+      ["today", [rows[0]]],
+    ]);
+  });
+
   it("of a clock that is ahead stand under today", () => {
     expect(names(row(2026, 2, 13, 1))).toEqual([["today", 1]]);
   });

@@ -1,7 +1,7 @@
 import type { ThreadSummary } from "../api/types";
 import { monthAndYear } from "../i18n/format";
 
-export type GroupName = "today" | "yesterday" | "week" | "month" | { month: string };
+export type GroupName = "waiting" | "today" | "yesterday" | "week" | "month" | { month: string };
 
 export interface Group {
   key: string;
@@ -9,10 +9,17 @@ export interface Group {
   rows: ThreadSummary[];
 }
 
-/** Rows, newest first, under the days they were last written in. */
-export function groupByDay(rows: readonly ThreadSummary[], now: Date, locale: string): Group[] {
-  const groups: Group[] = [];
+/** Rows, newest first, under the days they were last written in; those that need the reader above all. */
+export function groupByDay(
+  rows: readonly ThreadSummary[],
+  now: Date,
+  locale: string,
+  needed: ReadonlySet<string> = new Set(),
+): Group[] {
+  const waiting = rows.filter((row) => needed.has(row.id));
+  const groups: Group[] = waiting.length === 0 ? [] : [{ key: "waiting", name: "waiting", rows: waiting }];
   for (const row of rows) {
+    if (needed.has(row.id)) continue;
     const name = groupOf(new Date(row.updated), now, locale);
     const key = typeof name === "string" ? name : name.month;
     const last = groups.at(-1);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bytes, money, span, wholeSeconds } from "./format";
+import { bytes, money, span, untilThen, wholeSeconds } from "./format";
 
 describe("a time span", () => {
   it.each([
@@ -22,6 +22,25 @@ describe("a time span", () => {
   it("counts up in whole seconds, never below none", () => {
     expect(wholeSeconds(3.9, "en")).toBe("3 s");
     expect(wholeSeconds(-2, "en")).toBe("0 s");
+  });
+});
+
+describe("the time until then", () => {
+  it.each([
+    [-1, "in 0 seconds"],
+    [44.2, "in 45 seconds"],
+    [59.5, "in 1 minute"],
+    [299, "in 5 minutes"],
+    [3599, "in 59 minutes"],
+    [3600, "in 1 hour"],
+    [17_990, "in 5 hours"],
+    [200_000, "in 2 days"],
+  ])("of %d seconds is told as %s", (seconds, words) => {
+    expect(untilThen(seconds, "en")).toBe(words);
+  });
+
+  it("is told in the reader's language", () => {
+    expect(untilThen(300, "de")).toBe("in 5 Minuten");
   });
 });
 

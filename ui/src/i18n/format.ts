@@ -60,6 +60,19 @@ export function clock(time: string | number, locale: string): string {
   return dates(locale, { hour: "2-digit", minute: "2-digit" }).format(new Date(time));
 }
 
+/** "in 45 seconds", "in 5 minutes", "in 3 hours", "in 2 days". */
+export function untilThen(seconds: number, locale: string): string {
+  const relative = new Intl.RelativeTimeFormat(locale, { numeric: "always" });
+  if (seconds <= 59) return relative.format(Math.max(0, Math.ceil(seconds)), "second");
+  if (seconds < 3600) return relative.format(Math.min(59, Math.ceil(seconds / 60)), "minute");
+  if (seconds < 2 * 86_400) return relative.format(Math.round(seconds / 3600), "hour");
+  return relative.format(Math.round(seconds / 86_400), "day");
+}
+
+export function sameDay(a: number, b: number): boolean {
+  return new Date(a).toDateString() === new Date(b).toDateString();
+}
+
 export function exactClock(time: string | number, locale: string): string {
   const options = { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 } as const;
   return dates(locale, options).format(new Date(time));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Envelope } from "../api/types";
 import { journalOf } from "../testing/envelopes";
-import { isWhole, runModel, stepName } from "./run";
+import { isWaiting, isWhole, runModel, stepName } from "./run";
 
 const ENTRIES = journalOf("r1");
 
@@ -70,6 +70,36 @@ describe("a step that still worked when the run ended", () => {
   it("was not needed", () => {
     const entries = upTo(6, { type: "run_ended", data: { status: "stopped" } });
     expect(runModel(entries).executions.at(-1)).toMatchObject({ status: "dropped" });
+  });
+});
+
+describe("a step that asked", () => {
+  /** The second step asks a person instead of ending the run. */
+  const asked = [
+    ...ENTRIES.slice(0, 7),
+    { ...upTo(7, { type: "AskWords", data: { question: "Which?", asks: "input" } })[7], cause: "x2" } as Envelope,
+    { ...upTo(8, { type: "execution_finished", data: { execution: "x2", outputs: [8] } })[8] } as Envelope,
+  ];
+  const then = (type: string, data: Record<string, unknown>): Envelope[] => [
+    ...asked,
+    { position: 10, id: "answer", time: "2026-01-05T09:02:30Z", run: "r1", type, data, cause: null },
+  ];
+
+  it("waits for people until an event answers it", () => {
+    const waiting = runModel(asked).executions.at(-1);
+    expect(waiting?.asks).toMatchObject([{ position: 8, kind: "person", to: null }]);
+    expect(waiting && isWaiting(waiting)).toBe(true);
+
+    const model = runModel(then("AskWords.Answered", { text: "this", answers: 8 }));
+    const answered = model.executions.at(-1);
+    expect(answered?.asks[0]?.to).toBe(Date.parse("2026-01-05T09:02:30Z"));
+    expect(answered && isWaiting(answered)).toBe(false);
+    expect(model.events.at(-1)).toMatchObject({ position: 10, answers: 8 });
+  });
+
+  it("waits no longer when the run has ended", () => {
+    const last = runModel(then("run_ended", { status: "stopped" })).executions.at(-1);
+    expect(last?.asks[0]?.to).toBe(Date.parse("2026-01-05T09:02:30Z"));
   });
 });
 

@@ -21,6 +21,8 @@ export interface Execution {
   retryAt: string | null;
   /** When it waited for a model. */
   waits: { from: number; to: number }[];
+  /** When what it asked people, or a timer that it set, was waited for; `to` is null while it still is. */
+  asks: { position: number; kind: "person" | "timer"; from: number; to: number | null }[];
 }
 
 /** A fact of the run: the start, and what steps published. */
@@ -34,6 +36,8 @@ export interface RunEvent {
   data: Record<string, unknown>;
   /** The execution that published it; null for the start. */
   from: string | null;
+  /** The request that it answers, by position. */
+  answers: number | null;
   takenBy: string[];
 }
 
@@ -69,6 +73,14 @@ const CONTROL = new Set([
   "model_called",
   "run_ended",
 ]);
+
+/** Whom an event asks, by what the server says it is. */
+const ASKS: Record<string, Execution["asks"][number]["kind"] | undefined> = {
+  input: "person",
+  confirmation: "person",
+  chat: "person",
+  timer: "timer",
+};
 
 const models = new WeakMap<readonly Envelope[], RunModel>();
 
@@ -159,6 +171,7 @@ class Reader {
       error: null,
       retryAt: null,
       waits: [],
+      asks: before?.asks ?? [],
     });
   }
 
@@ -189,6 +202,7 @@ class Reader {
 
   private event({ position, type, label, icon, time, display, data, cause }: Envelope): void {
     const from = cause ?? null;
+    this.asked(position, moment(time), data, from);
     this.events.set(position, {
       position,
       type,
@@ -198,8 +212,26 @@ class Reader {
       display: display === true,
       data,
       from,
+      answers: number(data, "answers"),
       takenBy: [],
     });
+  }
+
+  /** A request to people, or a timer, is open until an event answers its position. */
+  private asked(position: number, time: number, data: Record<string, unknown>, from: string | null): void {
+    const kind = ASKS[text(data, "asks") ?? ""];
+    if (kind !== undefined) {
+      const ask = { position, kind, from: time, to: null };
+      this.executions.get(from ?? "")?.asks.push(ask);
+    }
+    const answers = number(data, "answers");
+    if (answers !== null) this.closeAsks(time, (ask) => ask.position === answers);
+  }
+
+  private closeAsks(time: number, which: (ask: Execution["asks"][number]) => boolean): void {
+    for (const execution of this.executions.values()) {
+      for (const ask of execution.asks) if (ask.to === null && which(ask)) ask.to = time;
+    }
   }
 
   private end({ time, data }: Envelope): void {
@@ -211,11 +243,17 @@ class Reader {
     this.model.cost = number(data, "cost");
     this.model.seconds = number(data, "duration_seconds");
     this.model.untaken = texts(data, "untaken");
+    this.closeAsks(this.model.ended, () => true);
     // A step that worked when the run ended, ended with it.
     for (const execution of this.executions.values()) {
       if (execution.status === "working") Object.assign(execution, { status: "dropped", end: this.model.ended });
     }
   }
+}
+
+/** Whether something that this execution asked is still open. */
+export function isWaiting(execution: Execution): boolean {
+  return execution.status === "done" && execution.asks.some((ask) => ask.to === null);
 }
 
 /** Positions, whether given flat or in groups, one for each parameter of the step. */

@@ -1,4 +1,4 @@
-import type { Actor, Envelope, Failure, PartKind, RunStatus, Usage } from "../api/types";
+import type { Actor, Envelope, Failure, PartKind, PersonRequest, RunStatus, Usage } from "../api/types";
 
 /** A message of the tree. A reply that is still to come is there from its request on, `posted` false. */
 export interface Message {
@@ -9,6 +9,8 @@ export interface Message {
   posted: boolean;
   retracted: boolean;
   run: string | null;
+  /** The request that this message asks in the conversation. */
+  asks: string | null;
   incomplete: boolean;
   error: Failure | null;
   followUps: string[];
@@ -22,6 +24,10 @@ export interface RunFacts {
   question: string | null;
   status: RunStatus;
   stopping: boolean;
+  /** While it waits: when it goes on by itself; null if it does not. */
+  until: string | null;
+  /** While it waits: the requests that it waits for. */
+  pausedFor: readonly string[];
   profile: string | null;
   profileName: string | null;
   profileVersion: number | null;
@@ -47,6 +53,8 @@ export interface ThreadState {
   /** Message ids in the order in which they were posted or requested. */
   order: readonly string[];
   runs: Readonly<Record<string, RunFacts>>;
+  /** What its runs asked people, in the order in which they did. */
+  requests: Readonly<Record<string, PersonRequest>>;
 }
 
 export interface LivePart {
@@ -86,7 +94,8 @@ export const NO_JOURNAL: Journal = { entries: [], live: NO_LIVE, answered: false
 export const EMPTY_VIEW: ViewState = { threads: {}, journals: {} };
 
 export function emptyThread(id: string): ThreadState {
-  return { id, log: [], title: null, titleSource: null, profile: null, messages: {}, order: [], runs: {} };
+  const known = { title: null, titleSource: null, profile: null };
+  return { id, log: [], ...known, messages: {}, order: [], runs: {}, requests: {} };
 }
 
 /** Those that are not known yet, each position once, in order. */

@@ -17,6 +17,18 @@ describe("the rows of the thread list", () => {
     expect(done.rows.t1).toMatchObject({ last_status: "completed", active_run: null, title: "Greeting" });
   });
 
+  it("say that a run waits, and that it works again; one that is queued behind it changes nothing", () => {
+    const more = new LogMaker();
+    more.add("thread_created", { title: null, profile: "assistant" });
+    more.ask("m1", null, "r1");
+    more.add("run_paused", { run_id: "r1", requests: ["q1"], until: null });
+    more.add("run_requested", { run_id: "r2", message_id: "m2" });
+    const waiting = more.envelopes.reduce(touch, NO_SUMMARIES);
+    expect(waiting.rows.t1).toMatchObject({ last_status: "waiting", active_run: "r1" });
+    more.add("run_resumed", { run_id: "r1" });
+    expect(more.envelopes.reduce(touch, waiting).rows.t1).toMatchObject({ last_status: "working" });
+  });
+
   it("are not turned back by facts that come twice", () => {
     expect(maker.envelopes.reduce(touch, done)).toBe(done);
   });

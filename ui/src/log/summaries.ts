@@ -26,7 +26,7 @@ export function touch(summaries: Summaries, envelope: Envelope): Summaries {
   const row = summaries.rows[thread] ?? firstRow(envelope, thread);
   if (row === null) return { ...summaries, seen };
   const updated = time > row.updated ? time : row.updated;
-  return { rows: { ...summaries.rows, [thread]: { ...row, updated, ...changeOf(envelope) } }, seen };
+  return { rows: { ...summaries.rows, [thread]: { ...row, updated, ...changeOf(row, envelope) } }, seen };
 }
 
 function firstRow(envelope: Envelope, id: string): ThreadSummary | null {
@@ -45,11 +45,17 @@ function firstRow(envelope: Envelope, id: string): ThreadSummary | null {
   };
 }
 
-function changeOf({ type, data }: Envelope): Partial<ThreadSummary> {
+function changeOf(row: ThreadSummary, { type, data }: Envelope): Partial<ThreadSummary> {
   switch (type) {
     case "thread_renamed":
       return { title: text(data, "title"), title_source: text(data, "source") };
+    case "run_paused":
+      return { last_status: "waiting" };
+    case "run_resumed":
+      return { last_status: "working" };
     case "run_requested":
+      // One that is queued changes nothing yet.
+      return row.active_run === null ? { active_run: text(data, "run_id"), last_status: "working" } : {};
     case "run_started":
       return { active_run: text(data, "run_id"), last_status: "working" };
     case "run_ended":

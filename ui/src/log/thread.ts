@@ -1,5 +1,6 @@
 import type { Envelope, RunStatus } from "../api/types";
-import { failure, number, text, texts, usage } from "./read";
+import { failure, number, record, text, texts, usage } from "./read";
+import { openedRequest, requestAfter } from "./requests";
 import { emptyThread, follows, mergeByPosition, unknownOf, type Message, type RunFacts, type ThreadState } from "./state";
 
 /** Takes in envelopes of this thread, in any order and however often; the thread is the fold of them by position. */
@@ -34,13 +35,27 @@ const APPLIES: Record<string, Apply | undefined> = {
   run_requested: requestRun,
   stop_requested: (thread, { data }) => changeRun(thread, text(data, "run_id"), { stopping: true }),
   run_started: startRun,
+  run_paused: (thread, { data }) =>
+    changeRun(thread, text(data, "run_id"), {
+      status: "waiting",
+      until: text(data, "until"),
+      pausedFor: texts(data, "requests"),
+    }),
+  run_resumed: (thread, { data }) => changeRun(thread, text(data, "run_id"), { status: "working", ...NOT_PAUSED }),
   run_ended: endRun,
+  request_opened: openRequest,
+  request_answered: answerRequest,
+  request_closed: closeRequest,
 };
 
-function postMessage(thread: ThreadState, { data, time, actor }: Envelope): ThreadState {
+const NOT_PAUSED: Pick<RunFacts, "until" | "pausedFor"> = { until: null, pausedFor: [] };
+
+function postMessage(thread: ThreadState, { data, time, actor, run: about }: Envelope): ThreadState {
   const id = text(data, "message_id");
   if (id === null) return thread;
-  const run = text(data, "run_id");
+  const asks = text(data, "request_id");
+  // A question in the conversation is no reply of its run, but it is the run's.
+  const run = text(data, "run_id") ?? (asks === null ? null : (about ?? null));
   const message: Message = {
     id,
     parent: text(data, "parent_id"),
@@ -49,6 +64,7 @@ function postMessage(thread: ThreadState, { data, time, actor }: Envelope): Thre
     posted: true,
     retracted: false,
     run,
+    asks,
     incomplete: data.incomplete === true,
     error: failure(data),
     followUps: texts(data, "follow_ups"),
@@ -71,6 +87,7 @@ function requestRun(thread: ThreadState, { data, time, actor }: Envelope): Threa
     posted: false,
     retracted: false,
     run: id,
+    asks: null,
     incomplete: false,
     error: null,
     followUps: [],
@@ -90,6 +107,7 @@ function endRun(thread: ThreadState, { data, time }: Envelope): ThreadState {
   const change = {
     status: ended(text(data, "status")),
     stopping: false,
+    ...NOT_PAUSED,
     ended: time,
     error: failure(data),
     usage: usage(data),
@@ -98,6 +116,34 @@ function endRun(thread: ThreadState, { data, time }: Envelope): ThreadState {
     steps: number(data, "steps"),
   };
   return changeRun(thread, text(data, "run_id"), change, time);
+}
+
+function openRequest(thread: ThreadState, envelope: Envelope): ThreadState {
+  const request = openedRequest(envelope);
+  return request === null ? thread : { ...thread, requests: { ...thread.requests, [request.id]: request } };
+}
+
+function changeRequest(thread: ThreadState, envelope: Envelope): ThreadState {
+  const before = thread.requests[text(envelope.data, "request_id") ?? ""];
+  if (before === undefined) return thread;
+  return { ...thread, requests: { ...thread.requests, [before.id]: requestAfter(before, envelope) } };
+}
+
+/** The reply of a run that asked in the conversation stands below the message that answered it. */
+function answerRequest(thread: ThreadState, envelope: Envelope): ThreadState {
+  const answered = changeRequest(thread, envelope);
+  const reply = answered.messages[text(envelope.data, "run_id") ?? ""];
+  const message = text(record(envelope.data.response) ?? {}, "message_id");
+  if (reply === undefined || reply.posted || message === null) return answered;
+  return putMessage(answered, { ...reply, parent: message });
+}
+
+/** What the run says after a question that nobody answered is the newest there. */
+function closeRequest(thread: ThreadState, envelope: Envelope): ThreadState {
+  const closed = changeRequest(thread, envelope);
+  const request = thread.requests[text(envelope.data, "request_id") ?? ""];
+  if (request?.kind !== "chat" || !(request.run in thread.messages)) return closed;
+  return { ...closed, order: [...closed.order.filter((id) => id !== request.run), request.run] };
 }
 
 function ended(status: string | null): RunStatus {
@@ -121,6 +167,7 @@ function newRun(id: string, time: string): RunFacts {
     question: null,
     status: "queued",
     stopping: false,
+    ...NOT_PAUSED,
     profile: null,
     profileName: null,
     profileVersion: null,
@@ -135,8 +182,11 @@ function newRun(id: string, time: string): RunFacts {
   };
 }
 
+/** One that moves to another place in the tree is the newest there. */
 function putMessage(thread: ThreadState, message: Message): ThreadState {
-  const order = message.id in thread.messages ? thread.order : [...thread.order, message.id];
+  const before = thread.messages[message.id];
+  const others = before === undefined ? thread.order : thread.order.filter((id) => id !== message.id);
+  const order = before?.parent === message.parent ? thread.order : [...others, message.id];
   return { ...thread, order, messages: { ...thread.messages, [message.id]: message } };
 }
 

@@ -51,6 +51,14 @@ function newestChildren(thread: ThreadState): Map<string, Message> {
   return newest;
 }
 
+/** With the questions that were asked in the conversation and never answered, which hang beside the path. */
+export function withQuestions(thread: ThreadState, path: readonly Message[]): Message[] {
+  const asked = Object.values(thread.messages).filter((one) => one.asks !== null && !one.retracted);
+  if (asked.length === 0) return [...path];
+  const shown = new Set(path.map((one) => one.id));
+  return path.flatMap((one) => [one, ...asked.filter((other) => other.parent === one.id && !shown.has(other.id))]);
+}
+
 export function turnsOf(path: readonly Message[]): Turn[] {
   const turns: Turn[] = [];
   for (const message of path) {
@@ -65,8 +73,8 @@ export function turnsOf(path: readonly Message[]): Turn[] {
   return turns;
 }
 
-/** The run that works in this thread now, if one does. */
+/** The run that works, or waits, in this thread now, if one does. */
 export function workingRun(thread: ThreadState): RunFacts | null {
-  const open = Object.values(thread.runs).filter((run) => run.status === "working" || run.status === "queued");
-  return open.find((run) => run.status === "working") ?? open[0] ?? null;
+  const open = Object.values(thread.runs).filter((run) => ["working", "waiting", "queued"].includes(run.status));
+  return open.find((run) => run.status !== "queued") ?? open[0] ?? null;
 }

@@ -13,6 +13,12 @@ const SYMBOLS = {
       <path d="M12 10v4.2M12 16.6v.1"/>
     </>
   ),
+  approve: (
+    <>
+      <path d="M12 4 18.5 6.4v5.2c0 3.9-2.6 6.8-6.5 8.4-3.9-1.6-6.5-4.5-6.5-8.4V6.4z"/>
+      <path d="m9.3 11.9 2 2 3.5-3.9"/>
+    </>
+  ),
   arrowdown: <path d="M12 5.5v13M6.5 13l5.5 5.5 5.5-5.5"/>,
   book: (
     <>
@@ -69,6 +75,12 @@ const SYMBOLS = {
       <rect x="9.3" y="9.3" width="5.4" height="5.4" rx=".8"/>
     </>
   ),
+  inbox: (
+    <>
+      <path d="M4 13.5 6.6 6.2A1.8 1.8 0 0 1 8.3 5h7.4a1.8 1.8 0 0 1 1.7 1.2L20 13.5V17a2 2 0 0 1-2 2H6a2 2 0 0 1-2-2z"/>
+      <path d="M4 13.5h4.5l1.3 2.2h4.4l1.3-2.2H20"/>
+    </>
+  ),
   left: <path d="m14 7-5 5 5 5"/>,
   lock: (
     <>
@@ -92,6 +104,12 @@ const SYMBOLS = {
     </>
   ),
   plus: <path d="M12 6v12M6 12h12"/>,
+  question: (
+    <>
+      <circle cx="12" cy="12" r="8"/>
+      <path d="M9.8 9.9a2.25 2.25 0 1 1 3.3 2c-.7.4-1.1.9-1.1 1.7M12 16.1v.1"/>
+    </>
+  ),
   right: <path d="m10 7 5 5-5 5"/>,
   runs: (
     <>
@@ -134,7 +152,7 @@ export function Sprite() {
           {shape}
         </symbol>
       ))}
-      {["model", "failed"].map((kind) => (
+      {["model", "people", "failed"].map((kind) => (
         <pattern
           key={kind}
           id={`hatch-${kind}`}

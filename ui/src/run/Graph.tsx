@@ -1,3 +1,4 @@
+import type { TFunction } from "i18next";
 import { useMemo, useState, type KeyboardEvent } from "react";
 import type { RunGraph } from "../api/types";
 import { span } from "../i18n/format";
@@ -9,7 +10,7 @@ import { Canvas } from "./Canvas";
 import { layOut, type Layout } from "./layout";
 import { lineName, type Node } from "./node";
 import { useInView } from "./useInView";
-import { statusOf } from "./lanes";
+import { statusOf, type StepStatus } from "./lanes";
 
 interface GraphProps {
   graph: RunGraph;
@@ -20,9 +21,10 @@ interface GraphProps {
 }
 
 const ZOOMS = [0.5, 0.67, 0.8, 1, 1.25, 1.6];
-type Status = Execution["status"] | "todo";
+type Status = StepStatus | "todo";
 export const STATUS_ICONS: Record<Status, IconName> = {
   working: "work",
+  waiting: "wait",
   done: "done",
   failed: "failed",
   dropped: "halt",
@@ -82,6 +84,10 @@ function Legend() {
       <span className="state working">
         <Icon name="work" />
         {t("run.working")}
+      </span>
+      <span className="state wait">
+        <Icon name="wait" />
+        {t("run.waitingFor")}
       </span>
       <span className="state fail">
         <Icon name="failed" />
@@ -194,7 +200,7 @@ function StepView({ node, executions, now, selected, onSelect }: NodeProps) {
   const times = executions.length > 1 ? t("run.times", { count: executions.length }) : null;
   // Of a step that was not reached there is nothing to tell but that.
   const words = status === "todo" ? [time] : [node.group, time, times].filter((one) => one !== null);
-  const state = t(status === "failed" ? "run.failedWord" : `run.${status}`);
+  const state = stateWord(status, t);
   const select = () => {
     const at = executions.findIndex((one) => one.id === selected);
     const next = executions[(at + 1) % executions.length];
@@ -205,7 +211,7 @@ function StepView({ node, executions, now, selected, onSelect }: NodeProps) {
     event.preventDefault();
     select();
   };
-  const look = { working: "live", done: "done", failed: "failed", dropped: "dropped", todo: "todo" }[status];
+  const look = { working: "live", waiting: "wait", done: "done", failed: "failed", dropped: "dropped", todo: "todo" }[status];
   const group = useInView<SVGGElement>(chosen);
   return (
     <g
@@ -231,6 +237,11 @@ function StepView({ node, executions, now, selected, onSelect }: NodeProps) {
   );
 }
 
+export function stateWord(status: Status, t: TFunction): string {
+  if (status === "failed") return t("run.failedWord");
+  return status === "waiting" ? t("run.waitingFor") : t(`run.${status}`);
+}
+
 function byStep(executions: readonly Execution[]): Map<string, Execution[]> {
   const steps = new Map<string, Execution[]>();
   for (const one of executions) steps.set(one.step, [...(steps.get(one.step) ?? []), one]);
@@ -240,9 +251,12 @@ function byStep(executions: readonly Execution[]): Map<string, Execution[]> {
 /** Which events went from which step to which; "" stands for the start and for the stop. */
 function walkedEdges(model: RunModel): Set<string> {
   const steps = new Map(model.executions.map((one) => [one.id, one.step]));
+  const makers = new Map(model.events.map((one) => [one.position, one.from]));
   const walked = new Set<string>();
-  for (const { type, from, takenBy } of model.events) {
-    const source = from === null ? "" : (steps.get(from) ?? "");
+  for (const { type, from, answers, takenBy } of model.events) {
+    // An answer from outside came by the step that asked.
+    const maker = from ?? makers.get(answers ?? 0) ?? null;
+    const source = maker === null ? "" : (steps.get(maker) ?? "");
     walked.add(edgeKey(source, "", type));
     for (const taker of takenBy) walked.add(edgeKey(source, steps.get(taker) ?? "", type));
   }

@@ -6,7 +6,7 @@ import { Icon } from "../parts/Icon";
 import { Skeleton } from "../parts/Skeleton";
 import { useTexts } from "../parts/useTexts";
 import type { Selection } from "./chain";
-import { STATUS_ICONS } from "./Graph";
+import { STATUS_ICONS, stateWord } from "./Graph";
 import { useInView } from "./useInView";
 import { timelineOf, type Bar, type Lane } from "./lanes";
 
@@ -84,6 +84,14 @@ function Key() {
         {t("run.waitsModel")}
       </span>
       <span>
+        <i className="key people">
+          <svg>
+            <rect width="100%" height="100%" />
+          </svg>
+        </i>
+        {t("run.waitsPeople")}
+      </span>
+      <span>
         <i className="key event" />
         {t("run.event")}
       </span>
@@ -105,9 +113,9 @@ function LaneView({ lane, current, selection, onExecution }: LaneProps) {
     const next = ids[(ids.indexOf(selection.execution ?? "") + 1) % ids.length];
     if (next !== undefined) onExecution(next);
   };
-  const state = t(lane.status === "failed" ? "run.failedWord" : `run.${lane.status}`);
+  const state = stateWord(lane.status, t);
   const last = lane.bars.at(-1);
-  const end = last === undefined ? 0 : last.left + last.width;
+  const end = last === undefined ? 0 : Math.max(...[last, ...last.asks].map((one) => one.left + one.width));
   const line = useInView<HTMLDivElement>(current);
   return (
     <div
@@ -144,18 +152,23 @@ function LaneView({ lane, current, selection, onExecution }: LaneProps) {
   );
 }
 
-function BarView({ bar: { execution, left, width, waits } }: { bar: Bar }) {
+function BarView({ bar: { execution, left, width, waits, asks } }: { bar: Bar }) {
   const failed = execution.status === "failed";
   return (
     <>
       <Span kind={failed ? "failed" : "work"} left={left} width={width} />
       {!failed && waits.map((wait) => <Span key={wait.left} kind="model" left={wait.left} width={wait.width} />)}
+      {asks.map((ask) => (
+        <Span key={ask.left} kind={ask.kind === "timer" ? "timer" : "people"} left={ask.left} width={ask.width} />
+      ))}
     </>
   );
 }
 
+type SpanKind = "work" | "model" | "failed" | "people" | "timer";
+
 /** Filled where it worked, hatched where it waited or failed. */
-function Span({ kind, left, width }: { kind: "work" | "model" | "failed"; left: number; width: number }) {
+function Span({ kind, left, width }: { kind: SpanKind; left: number; width: number }) {
   return (
     <span className={`span ${kind}`} style={{ left: `${left}%`, width: `${width}%` }}>
       {kind !== "work" && (

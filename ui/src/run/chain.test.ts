@@ -19,6 +19,14 @@ describe("the causal chain", () => {
     expect(effectsOf(runModel(entries), 4)).toEqual([8]);
   });
 
+  it("leads from a request to the answer that came from outside, and back", () => {
+    const entries = journalOf("r1").map((one) => (one.position === 8 ? { ...one, data: { asks: "input" } } : one));
+    const answer = { id: "a", type: "Answered", time: "2026-01-05T09:02:00Z", run: "r1", data: { answers: 8 } };
+    const asked = runModel([...entries, { ...answer, position: 11 }]);
+    expect(effectsOf(asked, 8)).toEqual([11]);
+    expect(causesOf(asked, 11)).toEqual([8]);
+  });
+
   it("is walked by keys, and stays where it ends", () => {
     const begin = move(model, NOTHING_SELECTED, "effect");
     expect(begin).toEqual({ execution: null, position: 2 });
@@ -38,6 +46,16 @@ describe("the causal chain", () => {
 });
 
 describe("the timeline", () => {
+  it("shows how long a step's question waits, and that it does", () => {
+    const entries = journalOf("r1").slice(0, 9);
+    const asking = entries.map((one) => (one.position === 8 ? { ...one, data: { asks: "confirmation" } } : one));
+    const view = timelineOf(runModel(asking), Date.parse("2026-01-05T09:01:10.800Z"), false);
+    const lane = view.lanes.find((one) => one.step === "Conversation.gate");
+    expect(lane?.status).toBe("waiting");
+    expect(lane?.bars[0]?.asks).toMatchObject([{ kind: "person" }]);
+    expect(lane?.bars[0]?.asks[0]?.width).toBeCloseTo(93, 0);
+  });
+
   it("has one lane for each step, with bars in the run's time and ticks for events", () => {
     const { lanes, seconds } = timelineOf(model, 0, false);
     expect(seconds).toBeCloseTo(0.9);

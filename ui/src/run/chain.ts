@@ -8,17 +8,20 @@ export interface Selection {
 
 export const NOTHING_SELECTED: Selection = { execution: null, position: null };
 
-/** Events that made this one: what the step that published it took. */
+/** Events that made this one: what the step that published it took, or the request that it answers. */
 export function causesOf(model: RunModel, position: number): number[] {
   const event = model.events.find((one) => one.position === position);
+  if (event?.from === null && event.answers !== null) return [event.answers];
   const maker = model.executions.find((one) => one.id === event?.from);
   return maker === undefined ? [] : [...new Set(maker.inputs)].sort((a, b) => a - b);
 }
 
-/** Events that came of this one: what the steps that took it published or showed. */
+/** Events that came of this one: its answer, and what the steps that took it published or showed. */
 export function effectsOf(model: RunModel, position: number): number[] {
   const event = model.events.find((one) => one.position === position);
-  return event?.takenBy.flatMap((taker) => publishedBy(model, taker)).sort((a, b) => a - b) ?? [];
+  const answers = model.events.filter((one) => one.answers === position).map((one) => one.position);
+  const made = event?.takenBy.flatMap((taker) => publishedBy(model, taker)) ?? [];
+  return [...answers, ...made].sort((a, b) => a - b);
 }
 
 export function publishedBy(model: RunModel, execution: string): number[] {

@@ -1,5 +1,5 @@
 import { moment } from "../log/read";
-import type { Execution, RunModel } from "../log/run";
+import { isWaiting, type Execution, type RunModel } from "../log/run";
 
 export interface Bar {
   execution: Execution;
@@ -7,7 +7,12 @@ export interface Bar {
   width: number;
   /** The parts of it, in percent of the run's time, in which it waited for a model. */
   waits: { left: number; width: number }[];
+  /** The parts of the track after it in which what it asked was waited for. */
+  asks: { left: number; width: number; kind: "person" | "timer" }[];
 }
+
+/** How a step stands: as its executions do, or it asked and waits. */
+export type StepStatus = Execution["status"] | "waiting";
 
 export interface Lane {
   step: string;
@@ -15,7 +20,7 @@ export interface Lane {
   bars: Bar[];
   /** Where in time the step published something, as a share of the whole. */
   ticks: { position: number; left: number }[];
-  status: Execution["status"];
+  status: StepStatus;
   seconds: number;
 }
 
@@ -48,7 +53,11 @@ function laneOf(model: RunModel, executions: Execution[], share: (time: number) 
       const begin = Math.max(share(from), left);
       return { left: begin, width: Math.max(share(to) - begin, 0.3) };
     });
-    return { execution, left, width: Math.max(share(execution.end ?? now) - left, 0.3), waits };
+    const asks = execution.asks.map(({ from, to, kind }) => {
+      const begin = share(from);
+      return { left: begin, width: Math.max(share(to ?? now) - begin, 0.3), kind };
+    });
+    return { execution, left, width: Math.max(share(execution.end ?? now) - left, 0.3), waits, asks };
   });
   return {
     step: executions[0]?.step ?? "",
@@ -63,7 +72,8 @@ function laneOf(model: RunModel, executions: Execution[], share: (time: number) 
 }
 
 /** What needs the eye first. */
-export function statusOf(executions: readonly Execution[]): Execution["status"] {
+export function statusOf(executions: readonly Execution[]): StepStatus {
+  if (executions.every((one) => one.status !== "working") && executions.some(isWaiting)) return "waiting";
   const order = ["working", "failed", "done", "dropped"] as const;
   return order.find((status) => executions.some((one) => one.status === status)) ?? "done";
 }

@@ -1,10 +1,10 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, type CSSProperties, type KeyboardEvent } from "react";
 import { Link, useParams } from "react-router";
-import type { Envelope, RunGraph, RunRecord } from "../api/types";
+import type { Envelope, PersonRequest, RunGraph, RunRecord } from "../api/types";
 import * as server from "../client/endpoints";
 import { Refused } from "../client/http";
 import { clock, count, dayAndClock, money, span, wholeSeconds } from "../i18n/format";
-import { runModel, type RunModel } from "../log/run";
+import { isWaiting, runModel, type RunModel } from "../log/run";
 import { ErrorLine } from "../parts/ErrorLine";
 import { explain } from "../parts/explain";
 import { Icon } from "../parts/Icon";
@@ -16,6 +16,9 @@ import { move, NOTHING_SELECTED, selectEvent, selectExecution, type Move, type S
 import { Graph } from "../run/Graph";
 import { Inspector } from "../run/Inspector";
 import { Timeline } from "../run/Timeline";
+import { useAskers } from "../requests/useAskers";
+import { askedBy } from "../requests/words";
+import { useInbox } from "../store/inbox";
 import { loadJournal, useView, watchRun } from "../store/view";
 import "../styles/run.css";
 
@@ -147,6 +150,8 @@ interface BarProps {
 
 const STATES: Record<string, [IconName, string]> = {
   working: ["work", "working"],
+  waiting: ["wait", ""],
+  needsYou: ["wait", "wait"],
   queued: ["wait", ""],
   completed: ["done", "ok"],
   failed: ["failed", "fail"],
@@ -157,8 +162,9 @@ function Bar({ id, record, model, title, over }: BarProps) {
   const { t, locale } = useTexts();
   const [stopping, setStopping] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const status = model.status ?? (over ? record.status : "working");
-  const known = status === "waiting" || status === "running" ? "working" : status;
+  const open = useInbox((state) => state.inbox.open);
+  const asked = over ? [] : Object.values(open).filter((one) => one.run === id);
+  const known = over ? (model.status ?? record.status) : standing(model, asked.length > 0);
   const [icon, look] = STATES[known] ?? ["work", "working"];
   const stop = () => {
     setStopping(true);
@@ -182,7 +188,7 @@ function Bar({ id, record, model, title, over }: BarProps) {
         <h1 id="title">{title}</h1>
         <span className={`state ${look}`} role="status">
           <Icon name={icon} className={known === "working" ? "turning" : ""} />
-          {stopping && !over ? t("state.stopping") : t(`state.${known}`)}
+          {stopping && !over ? t("state.stopping") : t(`state.${known === "running" ? "working" : known}`)}
         </span>
         <div className="end">
           {!over && (
@@ -198,12 +204,40 @@ function Bar({ id, record, model, title, over }: BarProps) {
           <ErrorLine title={t("run.stopFailed")}>{explain(error, t, locale)}</ErrorLine>
         </div>
       )}
+      {asked.map((request) => (
+        <Asked key={request.id} request={request} />
+      ))}
       {model.error !== null && model.status === "failed" && (
         <div className="bar-note">
           <ErrorLine title={model.error.message}>{model.error.what_to_do}</ErrorLine>
         </div>
       )}
     </>
+  );
+}
+
+/** What a run that is not over does: while a step works, it works; else it waits for what was asked. */
+function standing(model: RunModel, needsYou: boolean): "working" | "waiting" | "needsYou" {
+  if (model.executions.some((one) => one.status === "working") || !model.executions.some(isWaiting)) return "working";
+  return needsYou ? "needsYou" : "waiting";
+}
+
+/** What waits for the reader, and the way to where it is answered. */
+function Asked({ request }: { request: PersonRequest }) {
+  const { t } = useTexts();
+  const [before, name, after] = askedBy(useAskers()(request), t);
+  return (
+    <div className="bar-note wait" role="note">
+      <Icon name="wait" className="s" />
+      <span>
+        {before}
+        {name}
+        {after} {request.question}{" "}
+        <Link to={request.thread === null ? "/inbox" : `/threads/${request.thread}`}>
+          {t(request.thread === null ? "run.answerInInbox" : "run.answerInChat")}
+        </Link>
+      </span>
+    </div>
   );
 }
 

@@ -3,7 +3,8 @@ import { Link, useParams } from "react-router";
 import type { Profile } from "../api/types";
 import * as server from "../client/endpoints";
 import { newId } from "../client/ids";
-import { shownPath, turnsOf, workingRun, type Turn } from "../log/tree";
+import { requestsOf, waitsFor } from "../log/requests";
+import { shownPath, turnsOf, withQuestions, workingRun, type Turn } from "../log/tree";
 import type { RunFacts, ThreadState } from "../log/state";
 import { ErrorLine } from "../parts/ErrorLine";
 import { explain } from "../parts/explain";
@@ -52,8 +53,14 @@ function Conversation({ id, failed, more }: { id: string; failed: boolean; more:
   const { t } = useTexts();
   const thread = useView((state) => state.view.threads[id]);
   const row = useView((state) => state.summaries.rows[id]);
-  const turns = useMemo(() => (thread === undefined ? [] : turnsOf(shownPath(thread))), [thread]);
+  const turns = useMemo(() => (thread === undefined ? [] : turnsShown(thread)), [thread]);
   const working = useMemo(() => (thread === undefined ? null : workingRun(thread)), [thread]);
+  const asked = useMemo(
+    () => (thread === undefined || working === null ? [] : requestsOf(thread, working.id)),
+    [thread, working],
+  );
+  const answers = asked.some((one) => one.kind === "chat" && one.status === "open" && one.may_answer);
+  const needsYou = working !== null && waitsFor(working, asked) === "you";
   const { scroller, content, onScroll, away, toEnd, keepPlace } = useFollowing();
   const send = useCallback(
     async ({ message_id, content, when }: Outgoing) => {
@@ -90,23 +97,40 @@ function Conversation({ id, failed, more }: { id: string; failed: boolean; more:
             />
           )}
           <Turns id={id} turns={turns} more={more} actions={actions} keepPlace={keepPlace} />
-          {away && <Below thread={thread} working={working} onEnd={toEnd} />}
+          {away && <Below thread={thread} working={working} needsYou={needsYou} onEnd={toEnd} />}
         </div>
       </div>
       <div className="compose">
         <Connection />
+        {answers && <Asks name={working?.profileName ?? answerer} />}
         {problem !== null && <Problem problem={problem} />}
         <SendError sender={sender} />
         <Composer
           sender={sender}
           focusFirst
           label={t("composer.message")}
-          placeholder={answerer === null ? "" : t("home.ask", { profile: answerer })}
+          placeholder={answerer === null ? "" : t(answers ? "composer.answer" : "home.ask", { profile: answerer })}
           working={working}
+          answers={answers}
           onStop={() => stop(working, setProblem)}
         />
       </div>
     </main>
+  );
+}
+
+function turnsShown(thread: ThreadState): Turn[] {
+  return turnsOf(withQuestions(thread, shownPath(thread)));
+}
+
+/** The agent has asked in the conversation: the next message is the answer. */
+function Asks({ name }: { name: string | null }) {
+  const { t } = useTexts();
+  return (
+    <p className="quiet-line wait" role="status">
+      <Icon name="wait" />
+      {t("composer.waits", { profile: name ?? t("request.anAgent") })}
+    </p>
   );
 }
 
@@ -223,11 +247,12 @@ function Turns({ id, turns, more, actions, keepPlace }: TurnsProps) {
 interface BelowProps {
   thread: ThreadState | undefined;
   working: RunFacts | null;
+  needsYou: boolean;
   onEnd: () => void;
 }
 
 /** There while the reader is away from the end; it says when something came since. */
-function Below({ thread, working, onEnd }: BelowProps) {
+function Below({ thread, working, needsYou, onEnd }: BelowProps) {
   const { t } = useTexts();
   const streamed = useView((state) => (working === null ? 0 : (state.view.journals[working.id]?.live.n ?? 0)));
   const now = `${thread?.log.length ?? 0}.${streamed}`;
@@ -235,8 +260,8 @@ function Below({ thread, working, onEnd }: BelowProps) {
   return (
     <div className="below">
       <button type="button" onClick={onEnd}>
-        <Icon name="arrowdown" className="s" />
-        {now !== before ? t("thread.below") : t("thread.toEnd")}
+        <Icon name={needsYou ? "wait" : "arrowdown"} className="s" />
+        {needsYou ? t("thread.needsYou") : now !== before ? t("thread.below") : t("thread.toEnd")}
       </button>
     </div>
   );

@@ -9,6 +9,7 @@ import { isWhole } from "../log/run";
 import { EMPTY_VIEW, type ViewState } from "../log/state";
 import { addRows, NO_SUMMARIES, touch, type Summaries } from "../log/summaries";
 import { workingRun } from "../log/tree";
+import { forgetInbox, loadInbox, noteInLog } from "./inbox";
 
 /** How many opened threads stay watched, so that coming back shows all at once. */
 const WATCHED_THREADS = 6;
@@ -129,7 +130,9 @@ class Watch {
   }
 
   private state(connection: ConnectionState): void {
+    const back = get().connection === "lost" && connection === "open";
     set({ connection });
+    if (back) void loadInbox();
     if (connection === "open") for (const run of this.runs()) void loadJournal(run);
   }
 
@@ -137,7 +140,7 @@ class Watch {
     this.watched = new Set(this.wanted());
     const query = new URLSearchParams();
     if (this.seq !== null) query.set("after", String(this.seq));
-    if (this.threads.length > 0) query.set("threads", this.threads.join());
+    if (this.threads.length > 0) query.set("live", this.threads.join());
     const runs = this.runs();
     if (runs.length > 0) query.set("runs", runs.join());
     return `/api/workspaces/${encodeURIComponent(workspace)}/stream?${query.toString()}`;
@@ -159,6 +162,7 @@ class Watch {
   private log(envelope: Envelope): void {
     this.seq = Math.max(this.seq ?? 0, envelope.position);
     this.flush();
+    noteInLog(envelope);
     const { view, summaries, opened } = get();
     const known = envelope.thread != null && opened[envelope.thread]?.loading === "ready";
     const next = known ? reduce(view, { kind: "log", envelopes: [envelope] }) : view;
@@ -209,7 +213,7 @@ class Watch {
   /** The position is gone: read the state anew, and follow from there. */
   private async reload(): Promise<void> {
     this.seq = null;
-    await Promise.all([loadThreads(), ...this.threads.map((id) => loadThread(id, true))]);
+    await Promise.all([loadThreads(), loadInbox(), ...this.threads.map((id) => loadThread(id, true))]);
     this.restart();
   }
 }
@@ -222,6 +226,7 @@ export function startView(workspace: string): void {
   workspaceId = workspace;
   watch.start(workspace);
   void loadThreads();
+  void loadInbox();
   loadProfiles();
 }
 
@@ -229,6 +234,7 @@ export function stopView(): void {
   watch.stop();
   workspaceId = "";
   readingProfiles = null;
+  forgetInbox();
   set({ view: EMPTY_VIEW, summaries: NO_SUMMARIES, nextThreads: null, listLoading: "loading", opened: {} });
   set({ profiles: null, profilesFailed: false });
 }

@@ -1,5 +1,5 @@
 import { vi } from "vitest";
-import type { Envelope, Profile, ThreadSummary } from "../api/types";
+import type { Envelope, PersonRequest, Profile, ThreadSummary } from "../api/types";
 import { LogMaker } from "./envelopes";
 
 type Handler = (request: { url: URL; body: unknown; init: RequestInit }) => Response | Promise<Response>;
@@ -88,6 +88,8 @@ export class FakeServer {
   readonly streams: FakeStream[] = [];
   readonly calls: { method: string; path: string; body: unknown; headers: Headers }[] = [];
   readonly threads = new Map<string, ThreadSummary>();
+  /** What waits for the person. */
+  inbox: PersonRequest[] = [];
   private readonly routes = new Map<string, Handler>();
   /** Nobody answers at all. */
   down = false;
@@ -96,6 +98,7 @@ export class FakeServer {
     this.on("GET /api/server", () => json(SERVER));
     this.on("GET /api/session", () => json(SESSION));
     this.on("GET /api/profiles", () => json({ items: [PROFILE], next: null }));
+    this.on("GET /api/inbox", () => json({ items: this.inbox, next: null }));
     this.on("GET /api/workspaces/w1/threads", () => json({ items: [...this.threads.values()], next: null }));
     this.on("GET /api/workspaces/w1/log", ({ url }) => {
       const threads = url.searchParams.get("threads")?.split(",") ?? [];
@@ -148,9 +151,8 @@ export class FakeServer {
     const stream = new FakeStream(url, init.signal);
     this.streams.push(stream);
     const after = url.searchParams.get("after");
-    const threads = url.searchParams.get("threads")?.split(",") ?? [];
     const missed = after === null ? [] : this.maker.envelopes.filter((one) => one.position > Number(after));
-    for (const one of missed) if (threads.includes(one.thread ?? "")) stream.log(one);
+    for (const one of missed) stream.log(one);
     return stream.response;
   }
 

@@ -1,8 +1,9 @@
 import { useState } from "react";
 import type { Envelope } from "../api/types";
 import { serverText } from "../i18n";
-import { span, wholeSeconds } from "../i18n/format";
+import { clock, span, wholeSeconds } from "../i18n/format";
 import { liveText } from "../log/live";
+import type { WaitsFor } from "../log/requests";
 import { runModel, stepName, type Execution, type RunEvent, type RunModel } from "../log/run";
 import type { RunFacts } from "../log/state";
 import { Choice } from "../parts/Choice";
@@ -17,7 +18,7 @@ import { loadJournal, useView } from "../store/view";
 const NOTHING: readonly Envelope[] = [];
 
 /** One line says what happens; it unfolds to the run's steps. */
-export function Activity({ run }: { run: RunFacts }) {
+export function Activity({ run, waits }: { run: RunFacts; waits: WaitsFor }) {
   const [open, setOpen] = useState(false);
   const entries = useView((state) => state.view.journals[run.id]?.entries ?? NOTHING);
   const toggle = () => {
@@ -26,8 +27,8 @@ export function Activity({ run }: { run: RunFacts }) {
   };
   return (
     <div className="activity">
-      <button type="button" className={`line ${run.status}`} aria-expanded={open} onClick={toggle}>
-        <Summary run={run} model={runModel(entries)} />
+      <button type="button" className={`line ${waits === "you" ? "wait" : run.status}`} aria-expanded={open} onClick={toggle}>
+        <Summary run={run} waits={waits} model={runModel(entries)} />
         <Icon name="right" className="fold" />
       </button>
       {open && <Steps run={run} entries={entries} />}
@@ -35,12 +36,18 @@ export function Activity({ run }: { run: RunFacts }) {
   );
 }
 
-function Summary({ run, model }: { run: RunFacts; model: RunModel }) {
+const WAITS = { you: "activity.waitsYou", others: "activity.waitsOthers", runs: "activity.waitsRuns" } as const;
+
+function Summary({ run, waits, model }: { run: RunFacts; waits: WaitsFor; model: RunModel }) {
   const { t, locale } = useTexts();
-  const working = run.status === "working" || run.status === "queued";
+  const working = run.status === "working" || run.status === "queued" || (run.status === "waiting" && waits === null);
   const now = useNow(working);
   if (run.status === "queued") return <Line icon="wait" words={t("activity.queued")} />;
-  if (run.status === "working") {
+  if (waits !== null && !run.stopping) {
+    const until = run.until === null ? "" : clock(run.until, locale);
+    return <Line icon="wait" words={waits === "time" ? t("activity.waitsTime", { time: until }) : t(WAITS[waits])} />;
+  }
+  if (run.status === "working" || run.status === "waiting") {
     const seconds = (now - Date.parse(run.started ?? run.requested)) / 1000;
     const what = run.stopping ? t("state.stopping") : (doing(model, locale) ?? t("activity.working"));
     return <Line icon="work" turning words={`${what} · ${wholeSeconds(seconds, locale)}`} />;

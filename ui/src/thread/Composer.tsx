@@ -7,6 +7,7 @@ import { explain } from "../parts/explain";
 import { Icon } from "../parts/Icon";
 import { useTexts } from "../parts/useTexts";
 import { useSession } from "../store/session";
+import { isSendingEnter } from "./enter";
 import type { Sender } from "./useSender";
 
 interface ComposerProps {
@@ -19,12 +20,15 @@ interface ComposerProps {
   /** The run that works now: Send becomes Add, with Stop beside it. */
   working?: RunFacts | null;
   onStop?: () => void;
+  /** That run asks in the conversation: what is sent is its answer. */
+  answers?: boolean;
   disabled?: boolean;
 }
 
 export function Composer(props: ComposerProps) {
   const { t } = useTexts();
-  const { sender, label, placeholder, rows = 1, focusFirst = false, working = null, disabled = false } = props;
+  const { sender, label, placeholder, rows = 1, focusFirst = false, working = null, answers = false } = props;
+  const { disabled = false } = props;
   const [when, setWhen] = useState<When>("next");
   const box = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => grow(box.current), [sender.text]);
@@ -34,7 +38,7 @@ export function Composer(props: ComposerProps) {
 
   const submit = () => {
     if (sender.sending || disabled) return;
-    void sender.submit(working === null ? "next" : when).then(() => box.current?.focus());
+    void sender.submit(working === null || answers ? "next" : when).then(() => box.current?.focus());
   };
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (!isSendingEnter(event)) return;
@@ -63,7 +67,8 @@ export function Composer(props: ComposerProps) {
       />
       <div className="foot">
         <div className="end">
-          {working === null ? (
+          {working !== null && answers && <StopButton working={working} onStop={props.onStop} />}
+          {working === null || answers ? (
             <SendButton sender={sender} disabled={disabled} />
           ) : (
             <WorkingButtons sender={sender} working={working} when={when} onWhen={setWhen} onStop={props.onStop} />
@@ -72,18 +77,6 @@ export function Composer(props: ComposerProps) {
       </div>
     </form>
   );
-}
-
-/** Enter that confirms a word of an input method is not Enter: 229 is what a browser says that ended it already. */
-function isSendingEnter(event: KeyboardEvent): boolean {
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- 229 is told by keyCode alone
-  const composing = event.nativeEvent.isComposing || event.keyCode === 229;
-  return event.key === "Enter" && !event.shiftKey && !event.altKey && !composing && !isTouch();
-}
-
-/** On a touch keyboard Enter is the only way to a new line, and Send is under the thumb. */
-function isTouch(): boolean {
-  return window.matchMedia("(pointer: coarse)").matches;
 }
 
 function SendButton({ sender, disabled }: { sender: Sender; disabled: boolean }) {
@@ -99,6 +92,16 @@ function SendButton({ sender, disabled }: { sender: Sender; disabled: boolean })
       aria-disabled={empty || sender.sending || disabled}
     >
       <Icon name={sender.sending ? "work" : "up"} className={sender.sending ? "turning" : ""} />
+    </button>
+  );
+}
+
+function StopButton({ working, onStop }: { working: RunFacts; onStop: (() => void) | undefined }) {
+  const { t } = useTexts();
+  return (
+    <button type="button" className="button quiet stop" disabled={working.stopping} onClick={onStop}>
+      <Icon name="stop" />
+      <span>{working.stopping ? t("composer.stopping") : t("composer.stop")}</span>
     </button>
   );
 }
@@ -132,10 +135,7 @@ function WorkingButtons({ sender, working, when, onWhen, onStop }: WorkingProps)
           />
         </span>
       )}
-      <button type="button" className="button quiet stop" disabled={working.stopping} onClick={onStop}>
-        <Icon name="stop" />
-        <span>{working.stopping ? t("composer.stopping") : t("composer.stop")}</span>
-      </button>
+      <StopButton working={working} onStop={onStop} />
       {typed && (
         <button type="submit" className="button primary" aria-disabled={sender.sending}>
           {t("composer.add")}

@@ -1,17 +1,22 @@
-import { memo } from "react";
+import { lazy, memo, Suspense, useMemo } from "react";
 import { Link } from "react-router";
+import type { PersonRequest } from "../api/types";
 import { clock, count, money } from "../i18n/format";
 import { liveText } from "../log/live";
 import { NO_LIVE, type Message, type RunFacts } from "../log/state";
+import { waitsFor } from "../log/requests";
 import type { Turn } from "../log/tree";
 import { Markdown } from "../markdown/Markdown";
 import { CopyButton } from "../parts/CopyButton";
 import { ErrorLine } from "../parts/ErrorLine";
 import { cause } from "../parts/explain";
 import { Icon } from "../parts/Icon";
+import { Skeleton } from "../parts/Skeleton";
 import { useTexts } from "../parts/useTexts";
 import { useView } from "../store/view";
 import { Activity } from "./Activity";
+
+const RequestCard = lazy(() => import("../requests/RequestCard").then(({ RequestCard: card }) => ({ default: card })));
 
 export interface TurnActions {
   /** Answers this message again, as a new reply. */
@@ -67,15 +72,52 @@ interface ReplyProps {
 function ReplyView({ thread, reply, last, actions }: ReplyProps) {
   const { t } = useTexts();
   const run = useView((state) => (reply.run === null ? undefined : state.view.threads[thread]?.runs[reply.run]));
+  const all = useView((state) => state.view.threads[thread]?.requests);
+  const asked = useMemo(() => Object.values(all ?? {}).filter((one) => one.run === reply.run), [all, reply.run]);
+  if (reply.asks !== null) return <Question reply={reply} run={run} asked={asked} />;
   const settled = reply.posted;
   return (
     <div className="reply" role="article" aria-label={t("thread.answer")}>
-      {run !== undefined && <Activity run={run} />}
+      {run !== undefined && <Activity run={run} waits={waitsFor(run, asked)} />}
+      <Requests requests={asked.filter((one) => one.kind !== "chat")} />
       {settled ? <Markdown text={reply.content} /> : <StreamingText run={reply.run} />}
       <Outcome reply={reply} run={run} onRetry={actions.again} />
       {settled && <Tools reply={reply} run={run} last={last} onAgain={actions.again} />}
       {settled && last && reply.followUps.length > 0 && <FollowUps questions={reply.followUps} onAsk={actions.ask} />}
     </div>
+  );
+}
+
+interface QuestionProps {
+  reply: Message;
+  run: RunFacts | undefined;
+  asked: readonly PersonRequest[];
+}
+
+/** What a run asks in the conversation: a message of its own, which the composer answers. */
+function Question({ reply, run, asked }: QuestionProps) {
+  const { t } = useTexts();
+  const request = asked.find((one) => one.id === reply.asks);
+  const open = request?.status === "open";
+  return (
+    <div className="reply" role="article" aria-label={t("thread.question")}>
+      {open && run !== undefined && <Activity run={run} waits={waitsFor(run, asked)} />}
+      <Markdown text={reply.content} />
+      {request !== undefined && !open && request.status !== "answered" && <Requests requests={[request]} />}
+    </div>
+  );
+}
+
+/** What runs ask is fetched when the first is there. */
+function Requests({ requests }: { requests: readonly PersonRequest[] }) {
+  const { t } = useTexts();
+  if (requests.length === 0) return null;
+  return (
+    <Suspense fallback={<Skeleton label={t("app.loading")} lines={4} />}>
+      {requests.map((one) => (
+        <RequestCard key={one.id} request={one} place="thread" />
+      ))}
+    </Suspense>
   );
 }
 

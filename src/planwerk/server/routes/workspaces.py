@@ -114,10 +114,15 @@ async def stream_workspace(
     workspace: str,
     after: Annotated[int | None, Query(ge=0)] = None,
     threads: str | None = None,
+    live: str | None = None,
     runs: str = "",
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> Response:
-    """The log as server-sent events, with live frames of the threads named and entries of the runs named (S3.1)."""
+    """The log as server-sent events, with live frames of the threads named and entries of the runs named (S3.1).
+
+    `threads` narrows the log to these threads and brings their live frames; `live` brings the frames alone, beside
+    the log of the whole workspace.
+    """
     space = await find_workspace(parts, principal, workspace, Action.WORKSPACE_READ)
     begin = after
     if last_event_id is not None and last_event_id.isdecimal():
@@ -127,11 +132,16 @@ async def stream_workspace(
         principal,
         space,
         after=begin,
-        threads=[thread for thread in threads.split(",") if thread] if threads is not None else None,
-        runs=[run for run in runs.split(",") if run],
+        threads=_named(threads) if threads is not None else None,
+        live=_named(live if live is not None else threads or ""),
+        runs=_named(runs),
         locale=locale_of(request, principal),
         registry=request.app.state.streams,
     )
+
+
+def _named(ids: str) -> list[str]:
+    return [one for one in ids.split(",") if one]
 
 
 async def profile_names(request: Request, parts: Any, principal: Any) -> dict[str, str]:
