@@ -32,11 +32,11 @@ class PeopleStop(StopEvent):
     said: tuple[str, ...] = ()
 
 
-class AskBudget(HumanInTheLoop.Input):
+class PeopleAskBudget(HumanInTheLoop.Input):
     """Asks what may be spent."""
 
 
-class AskOk(HumanInTheLoop.Confirmation):
+class PeopleAskOk(HumanInTheLoop.Confirmation):
     """Asks whether it is fine."""
 
 
@@ -47,25 +47,25 @@ class Budgeted(Agent):
     after_seconds = 0.0
 
     @step()
-    async def ask(self, start: PeopleStart) -> AskBudget:
+    async def ask(self, start: PeopleStart) -> PeopleAskBudget:
         await asyncio.sleep(self.works_seconds)
-        return AskBudget(question="How much?", timeout_seconds=start.timeout_seconds)
+        return PeopleAskBudget(question="How much?", timeout_seconds=start.timeout_seconds)
 
     @step()
-    async def spend(self, answer: AskBudget.Answered) -> PeopleStop:
+    async def spend(self, answer: PeopleAskBudget.Answered) -> PeopleStop:
         await asyncio.sleep(self.after_seconds)
         return PeopleStop(said=(answer.text,))
 
     @step()
-    async def give_up(self, late: AskBudget.TimedOut) -> PeopleStop:
+    async def give_up(self, late: PeopleAskBudget.TimedOut) -> PeopleStop:
         return PeopleStop(said=("too late",))
 
 
 async def test_an_answer_is_delivered_as_the_class_of_the_request_it_is_given_to() -> None:
-    result = await run_workflow(Budgeted, PeopleStart(), respond={AskBudget: "100"})
+    result = await run_workflow(Budgeted, PeopleStart(), respond={PeopleAskBudget: "100"})
 
     assert result.stop == PeopleStop(said=("100",))
-    assert result.of(AskBudget.Answered)[0].event_type == "AskBudgetInputAnsweredEvent"
+    assert result.of(PeopleAskBudget.Answered)[0].event_type == "PeopleAskBudgetInputAnsweredEvent"
 
 
 async def test_a_request_nobody_answers_in_time_is_answered_by_its_timed_out() -> None:
@@ -75,7 +75,8 @@ async def test_a_request_nobody_answers_in_time_is_answered_by_its_timed_out() -
     asked, late = (
         entry
         for entry in result.journal
-        if isinstance(entry, journal.EventPublished) and isinstance(entry.event, AskBudget | AskBudget.TimedOut)
+        if isinstance(entry, journal.EventPublished)
+        and isinstance(entry.event, PeopleAskBudget | PeopleAskBudget.TimedOut)
     )
     assert late.at - asked.at == pytest.approx(3_600e6, abs=1e4)
     assert late.answers == result.journal.index(asked) + 1
@@ -83,7 +84,7 @@ async def test_a_request_nobody_answers_in_time_is_answered_by_its_timed_out() -
 
 
 async def test_a_run_that_waits_for_ever_in_a_test_says_what_is_missing() -> None:
-    with pytest.raises(Unanswered, match="AskBudget"):
+    with pytest.raises(Unanswered, match="PeopleAskBudget"):
         await run_workflow(Budgeted, PeopleStart())
 
 
@@ -177,7 +178,7 @@ async def test_time_in_which_a_person_is_awaited_is_not_activity(
     await asyncio.sleep(3 * 3_600)
 
     assert driver.tally.active_microseconds == pytest.approx(10e6, abs=1e4)
-    await driver.answer(next(iter(driver.schedule.requests)), AskBudget.Answered(text="go on"))
+    await driver.answer(next(iter(driver.schedule.requests)), PeopleAskBudget.Answered(text="go on"))
     ended = await driver.wait_ended()
 
     assert ended.status == ends  # ENG-25: a limit of 60 s of activity, of which 10 s were used before the question
@@ -188,7 +189,7 @@ async def test_the_journal_of_a_run_that_waited_tells_the_same_activity_as_the_r
     driver = await driven.start(Budgeted, PeopleStart())
     await waits(driver)
     await asyncio.sleep(500)
-    await driver.answer(next(iter(driver.schedule.requests)), AskBudget.Answered(text="1"))
+    await driver.answer(next(iter(driver.schedule.requests)), PeopleAskBudget.Answered(text="1"))
     ended = await driver.wait_ended()
 
     again = patient(driven, Budgeted)
@@ -264,10 +265,10 @@ async def test_a_stop_closes_what_is_open(driven: LocalRuntime) -> None:
     await asyncio.sleep(200)
 
     with pytest.raises(ScheduleError, match="the run has stopped"):
-        await driver.answer(request, AskBudget.Answered(text="1"))
+        await driver.answer(request, PeopleAskBudget.Answered(text="1"))
 
     published = [e.event for e in await driven.journal.read(driver.run) if isinstance(e, journal.EventPublished)]
-    assert not any(isinstance(event, AskBudget.TimedOut) for event in published)
+    assert not any(isinstance(event, PeopleAskBudget.TimedOut) for event in published)
 
 
 async def test_a_run_that_works_is_not_let_go(driven: LocalRuntime) -> None:
@@ -311,7 +312,9 @@ async def test_an_answer_accepted_before_the_time_was_over_counts_though_it_come
         looked.append(1)
         if len(looked) == 1:
             raise ConnectionError("the store is away")
-        await driver.answer(next(iter(driver.schedule.requests)), AskBudget.Answered(text="in time"), {"kind": "user"})
+        await driver.answer(
+            next(iter(driver.schedule.requests)), PeopleAskBudget.Answered(text="in time"), {"kind": "user"}
+        )
 
     driver.fetch_answers = fetch
     await driver.wait_ended()
