@@ -70,7 +70,7 @@ async def test_a_question_is_answered_in_the_chat(anna: Person) -> None:
     await expect(question).to_contain_text("Needs you")
     await expect(anna.activity).to_have_text("Waiting for you")
     await expect(anna.chats.get_by_role("link").nth(1)).to_contain_text("Needs you")
-    await expect(waiting(anna)).to_have_accessible_name("Inbox, 1 waits for you")
+    await expect(waiting(anna)).to_have_accessible_name("Inbox 1 waits for you")
     await anna.button("4720 Depots", within=question).click()
 
     await expect(anna.answers.last).to_contain_text("Noted: 4720.")

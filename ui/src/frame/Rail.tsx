@@ -65,12 +65,18 @@ export function Rail() {
 function InboxLink({ current }: { current: boolean }) {
   const { t } = useTexts();
   const count = useInbox((state) => Object.keys(state.inbox.open).length);
-  const name = count === 0 ? t("nav.inbox") : `${t("nav.inbox")}, ${t("inbox.title", { count })}`;
   return (
-    <Link to="/inbox" title={name} aria-label={name} {...(current ? { "aria-current": "page" as const } : {})}>
+    <Link to="/inbox" title={t("nav.inbox")} {...(current ? { "aria-current": "page" as const } : {})}>
       <Icon name="inbox" />
       <span className="word">{t("nav.inbox")}</span>
-      {count > 0 && <span className="count">{count > 99 ? "99+" : count}</span>}
+      {count > 0 && (
+        <>
+          <span className="count" aria-hidden="true">
+            {count > 99 ? "99+" : count}
+          </span>{" "}
+          <span className="hidden">{t("inbox.title", { count })}</span>
+        </>
+      )}
     </Link>
   );
 }

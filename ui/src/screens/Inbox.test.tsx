@@ -76,7 +76,7 @@ describe("the inbox", () => {
   it("lists what waits, what expires first on top and open, and counts it in the rail", async () => {
     await openInbox(choice, words, order);
     expect(title()).toHaveTextContent("3 wait for you");
-    expect(screen.getByRole("link", { name: "Inbox, 3 wait for you" })).toBeInTheDocument();
+    expect(screen.getByRole("link", { name: "Inbox 3 wait for you" })).toBeInTheDocument();
     expect(cards()).toHaveLength(1);
     expect(card(/Order desk asks: Order it\?/)).toHaveTextContent("Needs you · expires in 5 minutes");
     expect(screen.getByText("soon").tagName).toBe("STRONG");
