@@ -17,11 +17,10 @@ from typing import Final, cast
 
 from planwerk.runtime.agent_requests import requests_left
 from planwerk.runtime.agents import MAX_DEPTH, FindsAgents, child_id, opened_for, refuse_too_deep, start_event
-from planwerk.runtime.answers import hand_in
+from planwerk.runtime.answers import keep_answer
 from planwerk.runtime.closing import closing_entries, stopped_by
 from planwerk.runtime.driver import RunDriver
 from planwerk.runtime.errors import RunLost, StaleVersion
-from planwerk.runtime.opening import open_run
 from planwerk.runtime.ports import Clock, ContextStore, Journal, WorkQueue
 from planwerk.workflow import entries as journal
 from planwerk.workflow.agents import AgentEndedEvent, AgentFailedEvent, AgentInTheLoop, AgentUsage
@@ -126,8 +125,12 @@ class Children:
             return
         if asked.thread == "same":
             opened.context_thread = parent.thread or parent.context_thread or f"run:{parent.run}"
-        entries = [opened, journal.EventPublished(start, EventId(new_id()), opened.at)]
-        await open_run(self._journal, self._queue, run, entries)
+        entries: list[journal.Entry] = [opened, journal.EventPublished(start, EventId(new_id()), opened.at)]
+        # One after the other: a run in the queue without a journal would be taken out of it. Who dies in between is
+        # followed by an owner that puts it in.
+        with contextlib.suppress(StaleVersion):
+            await self._journal.append(run, entries, expected_version=0, fence=0)
+        await self._queue.enqueue(run)
 
     async def left(self, driver: RunDriver) -> None:
         """Stop what a run has left behind that has ended."""
@@ -159,6 +162,7 @@ class Children:
             if not found or not isinstance(found[-1], journal.RunEnded):
                 await self._contexts.set(STOP, run, LEFT, True)
                 await self._request_stop(run, who)
+                await self._queue.enqueue(run)  # whoever opened it may have died before it was in the queue
 
     async def _open_as_stopped(
         self, parent: journal.RunOpened, request: journal.EventPublished, run: RunId, who: str
@@ -183,7 +187,10 @@ class Children:
         opened = found[0] if found else None
         if isinstance(opened, journal.RunOpened) and opened.parent is not None and opened.request is not None:
             parent, request = RunId(opened.parent), EventId(opened.request)
-            await hand_in(self._contexts, self._queue, parent, request, end_of(run, found), None)
+            # One after the other: who is woken finds the answer. Who dies in between is followed by an owner that
+            # hands it in again.
+            await keep_answer(self._contexts, parent, request, end_of(run, found), None)
+            await self._queue.wake(parent)
 
 
 def refusal(asked: AgentInTheLoop, error: PlanwerkError) -> Event:
