@@ -20,7 +20,7 @@ from planwerk.runtime.agents import MAX_DEPTH, FindsAgents, child_id, opened_for
 from planwerk.runtime.answers import keep_answer
 from planwerk.runtime.closing import closing_entries, stopped_by
 from planwerk.runtime.driver import RunDriver
-from planwerk.runtime.errors import RunLost, StaleVersion
+from planwerk.runtime.errors import JournalError, RunLost
 from planwerk.runtime.ports import Clock, ContextStore, Journal, WorkQueue
 from planwerk.workflow import entries as journal
 from planwerk.workflow.agents import AgentEndedEvent, AgentFailedEvent, AgentInTheLoop, AgentUsage
@@ -128,7 +128,7 @@ class Children:
         entries: list[journal.Entry] = [opened, journal.EventPublished(start, EventId(new_id()), opened.at)]
         # One after the other: a run in the queue without a journal would be taken out of it. Who dies in between is
         # followed by an owner that puts it in.
-        with contextlib.suppress(StaleVersion):
+        with contextlib.suppress(JournalError):  # it was opened before
             await self._journal.append(run, entries, expected_version=0, fence=0)
         await self._queue.enqueue(run)
 
@@ -175,7 +175,7 @@ class Children:
         entries += closing_entries(entries, stopped_by(who), now)
         try:
             await self._journal.append(run, entries, expected_version=0, fence=0)
-        except StaleVersion:
+        except JournalError:
             return False
         return True
 

@@ -25,7 +25,7 @@ from planwerk.runtime.agents import (
     start_event,
 )
 from planwerk.runtime.closing import closing_entries, error_info, exception_event
-from planwerk.runtime.errors import JournalError, StaleVersion
+from planwerk.runtime.errors import JournalError
 from planwerk.runtime.opening import open_run
 from planwerk.runtime.ports import Clock, ContextStore, Journal, WorkQueue
 from planwerk.workflow import entries as journal
@@ -175,14 +175,14 @@ class Detaching:
             if isinstance(error, JournalError):
                 raise
             start = asked.start if asked.start is not None else StartEvent()
-            opened = detached_opened(order, asked, parent, None, start, now)
+            opened = detached_opened(replace(order, retries=0), asked, parent, None, start, now)
             first: list[journal.Entry] = [opened, journal.EventPublished(start, EventId(new_id()), now)]
             return [*first, *closing_entries(first, exception_event(error_info(error)), now)]
         return [opened, journal.EventPublished(start, EventId(new_id()), now)]
 
     async def _open_alone(self, run: RunId, entries: Sequence[journal.Entry]) -> None:
         """Write a run's first entries without letting it in; one that was opened before stays as it is."""
-        with contextlib.suppress(StaleVersion):
+        with contextlib.suppress(JournalError):
             await self._journal.append(run, entries, expected_version=0, fence=0)
 
     async def _ended(self, opened: journal.RunOpened, ended: journal.RunEnded) -> None:
