@@ -137,8 +137,11 @@ async def run_workflow(
         runtime = LocalRuntime(InMemoryJournal(), provided, clock=virtual_clock())
         below = RunsBelow(runtime, named, lambda found: _follow(runtime, found, respond, below))
         driver = await runtime.start(blueprint, event, config=config)
-        await _follow(runtime, driver, respond, below)
-        await below.drain()
+        try:
+            await _follow(runtime, driver, respond, below)
+            await below.drain()
+        finally:
+            await below.cancel()
         children = [RunResult(await runtime.journal.read(run)) for run in below.asked]
         detached = [RunResult(await runtime.journal.read(run)) for run in below.left]
         return RunResult(await runtime.journal.read(driver.run), children, detached)
@@ -157,31 +160,35 @@ async def _follow(runtime: LocalRuntime, driver: RunDriver, respond: Respond | N
     unanswered: dict[int, Event] = {}
     async with aclosing(runtime.journal.follow(driver.run)) as entries:
         following = asyncio.ensure_future(anext(entries, None))
-        while True:
-            waiting = asyncio.ensure_future(waits.wait())
-            tasks = [following, waiting, *below.tasks(driver)]
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            waiting.cancel()
-            await below.look(driver)
-            if following.done():
-                found = following.result()
-                if found is None:
-                    await below.end(driver)
-                    return
-                position, entry = found
-                if _starts_a_run(entry):
-                    below.detach(driver, entry)
-                if isinstance(entry, journal.EventPublished) and entry.event.answered_by and not entry.discarded:
-                    answer = await answer_of(entry.event, respond)
-                    if answer is None and isinstance(entry.event, AgentInTheLoop):
-                        below.ask(driver, position, entry)
-                    elif answer is None:
-                        unanswered[position] = entry.event
-                    elif position in driver.schedule.requests:
-                        await driver.answer(position, answer)
-                following = asyncio.ensure_future(anext(entries, None))
-            waits.clear()
-            _refuse_to_wait_for_ever(driver, unanswered)
+        try:
+            while True:
+                waiting = asyncio.ensure_future(waits.wait())
+                tasks = [following, waiting, *below.tasks(driver)]
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                waiting.cancel()
+                await below.look(driver)
+                if following.done():
+                    found = following.result()
+                    if found is None:
+                        await below.end(driver)
+                        return
+                    position, entry = found
+                    if _starts_a_run(entry):
+                        below.detach(driver, entry)
+                    if isinstance(entry, journal.EventPublished) and entry.event.answered_by and not entry.discarded:
+                        answer = await answer_of(entry.event, respond)
+                        if answer is None and isinstance(entry.event, AgentInTheLoop):
+                            below.ask(driver, position, entry)
+                        elif answer is None:
+                            unanswered[position] = entry.event
+                        elif position in driver.schedule.requests:
+                            await driver.answer(position, answer)
+                    following = asyncio.ensure_future(anext(entries, None))
+                waits.clear()
+                _refuse_to_wait_for_ever(driver, unanswered)
+        finally:
+            following.cancel()
+            await asyncio.wait([following])
 
 
 def _refuse_to_wait_for_ever(driver: RunDriver, unanswered: Mapping[int, Event]) -> None:

@@ -41,6 +41,7 @@ class RunsBelow:
         self._follow = follow
         self._children: dict[RunId, dict[int, tuple[RunDriver | None, asyncio.Task[None]]]] = {}
         self._detached: set[asyncio.Task[None]] = set()
+        self._tasks: list[asyncio.Task[None]] = []
         self._orders: dict[str, asyncio.Lock] = {}
         self.asked: list[RunId] = []
         """Runs that others wait for, in the order in which they were asked for."""
@@ -136,8 +137,17 @@ class RunsBelow:
                 opened, wait = next_attempt(opened, self._runtime.clock())
                 await asyncio.sleep(wait)
 
+    async def cancel(self) -> None:
+        """Drop what is still at work: the test has failed."""
+        left = [task for task in self._tasks if not task.done()]
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        return asyncio.get_running_loop().create_task(work)
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.append(task)
+        return task
 
 
 async def _answer(driver: RunDriver, position: int, answer: Event) -> None:
