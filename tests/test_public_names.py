@@ -13,10 +13,12 @@ PUBLIC = [
     *(
         "Agent",
         "AgentConfig",
+        "AgentInTheLoop",
         "Capability",
         "Choice",
         "ControlAndDisplayEvent",
         "ControlEvent",
+        "Detached",
         "DisplayEvent",
         "Event",
     ),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from planwerk.runtime.locale_handler import LocaleHandler
     from planwerk.runtime.requested_features import RequestedFeatures
     from planwerk.runtime.run_info import RunInfo
+    from planwerk.workflow.agents import AgentInTheLoop, Detached
     from planwerk.workflow.blueprint import Agent, AgentConfig, ProfileTemplate, SecretRef, StepConfig
     from planwerk.workflow.capability import Capability
     from planwerk.workflow.errors import RunStalled, WorkflowError
@@ -52,6 +53,7 @@ _NAMES: Final = {
     "planwerk.runtime.locale_handler": ("LocaleHandler",),
     "planwerk.runtime.requested_features": ("RequestedFeatures",),
     "planwerk.runtime.run_info": ("RunInfo",),
+    "planwerk.workflow.agents": ("AgentInTheLoop", "Detached"),
     "planwerk.workflow.blueprint": ("Agent", "AgentConfig", "ProfileTemplate", "SecretRef", "StepConfig"),
     "planwerk.workflow.capability": ("Capability",),
     "planwerk.workflow.errors": ("RunStalled", "WorkflowError"),
@@ -69,10 +71,12 @@ _MODULES: Final = {name: module for module, names in _NAMES.items() for name in 
 __all__ = [
     "Agent",
     "AgentConfig",
+    "AgentInTheLoop",
     "Capability",
     "Choice",
     "ControlAndDisplayEvent",
     "ControlEvent",
+    "Detached",
     "DisplayEvent",
     "Event",
     "EventDisplayer",

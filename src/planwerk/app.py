@@ -19,7 +19,9 @@ from planwerk.access.ports import Accounts
 from planwerk.access.service import AccessService
 from planwerk.models.catalogue import CatalogueSettings, ModelCatalogue
 from planwerk.providing import find_in, standard_providers
+from planwerk.runtime.agents import MAX_DEPTH, ServedAgents
 from planwerk.runtime.answers import deliver_accepted
+from planwerk.runtime.detaching import Detaching
 from planwerk.runtime.execution import ExecutionContext
 from planwerk.runtime.host import Host
 from planwerk.runtime.housekeeping import Housekeeping
@@ -134,6 +136,7 @@ class Planwerk:
         self.started = False
         self.stateless_seconds = STATELESS_SECONDS
         self.park_seconds = PARK_SECONDS
+        self.max_agent_depth = MAX_DEPTH
         self._tasks: list[asyncio.Task[None]] = []
 
     def fill_in(
@@ -237,6 +240,7 @@ class Planwerk:
 
     def _make_runtime(self) -> None:
         stores = self.stores
+        agents = ServedAgents(self.profiles, stores.accounts)
         self.worker = Worker(
             store=stores.journal,
             queue=stores.queue,
@@ -247,6 +251,8 @@ class Planwerk:
             clock=self.clock,
             name=f"{platform.node()}:{os.getpid()}:{self.clock()}",
             park_seconds=self.park_seconds,
+            agents=agents,
+            max_agent_depth=self.max_agent_depth,
         )
         self.worker.who_stopped = partial(who_stopped, self.workspaces)
         self.worker.accepted_answers = partial(deliver_accepted, self.workspaces)
@@ -260,6 +266,14 @@ class Planwerk:
             clock=self.clock,
         )
         self.projector = Projector(stores.journal, stores.records, stores.requests, self.workspaces)
+        self.projector.detaching = Detaching(
+            stores.journal,
+            stores.queue,
+            stores.contexts,
+            agents,
+            clock=self.clock,
+            max_depth=self.max_agent_depth,
+        )
         self.housekeeping = Housekeeping(
             stores.journal, stores.records, stores.requests, stores.queue, stores.contexts, clock=self.clock
         )

@@ -68,7 +68,7 @@ def standard_providers(
         )
 
     def thread_context(context: ExecutionContext) -> ThreadContext:
-        return ThreadContext(contexts, thread_owner(context.run.run, context.run.thread))
+        return ThreadContext(contexts, context.run.context_thread or thread_owner(context.run.run, context.run.thread))
 
     provided: list[tuple[Any, Callable[[ExecutionContext], Any]]] = [
         (Answering, answering),

@@ -16,11 +16,13 @@ from tests.docs.pages import ROOT, snippets
 
 from planwerk.messages.events import LLMStopEvent
 from planwerk.messages.prompts import system_text
+from planwerk.testing import ScriptedModel, Stream
 from planwerk.testing.runs import run_workflow
 from planwerk.workflow.blueprint import Agent
+from planwerk.workflow.events import ExceptionEvent
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-CHATS = [path.name for path in EXAMPLES if path.name != "purchase.py"]
+CHATS = [path.name for path in EXAMPLES if path.name not in {"purchase.py", "two_agents.py"}]
 MODULE = "page_under_test"
 """README shows one of the examples, and its classes must not count as others of the same name (E1.1)."""
 
@@ -132,3 +134,36 @@ async def test_the_purchase_goes_on_with_what_people_say(
 
     assert blueprint.find_problems() == []
     assert run.stop == module.PurchaseEnded(text=text)
+
+
+@pytest.mark.parametrize("loaded", ["two_agents.py"], indirect=True)
+async def test_the_writer_writes_again_after_what_the_critic_says(loaded: ModuleType) -> None:
+    module: Any = loaded
+    model = ScriptedModel(["A draft.", "Shorter!", "Draft."])
+
+    run = await run_workflow(module.Writer, "Write.", model=model)
+
+    assert [problem for problem in module.Writer.find_problems() if problem.severity == "error"] == []
+    assert run.of(module.AskCritic.Ended)[0].text == "Shorter!"
+    assert isinstance(run.stop, LLMStopEvent)
+    assert run.stop.answer.text == "Draft."
+
+
+@pytest.mark.parametrize("loaded", ["two_agents.py"], indirect=True)
+async def test_the_writer_does_without_a_critic_that_does_not_answer(loaded: ModuleType) -> None:
+    module: Any = loaded
+    slow = Stream(600.0, "Too late.")
+
+    late = await run_workflow(module.Writer, "Write.", model=ScriptedModel(["A draft.", slow]))
+    failed = await run_workflow(
+        module.Writer,
+        "Write.",
+        model=ScriptedModel(["A draft."]),
+        respond={module.AskCritic: ExceptionEvent(code="no", message="No.")},
+    )
+
+    for run in (late, failed):
+        assert isinstance(run.stop, LLMStopEvent)
+        assert run.stop.answer.text == "A draft."
+    assert [child.error.code for child in late.children if child.error is not None] == ["run_stopped"]
+    assert failed.children == []

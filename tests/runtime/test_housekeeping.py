@@ -9,10 +9,10 @@ import pytest
 
 from planwerk.access.actors import UserActor
 from planwerk.app import Planwerk
+from planwerk.runtime.children import STOP
 from planwerk.runtime.contexts import thread_owner
 from planwerk.runtime.housekeeping import Housekeeping
 from planwerk.runtime.ports import RunRecord
-from planwerk.runtime.worker import STOP
 from planwerk.testing import ScriptedModel
 from planwerk.workflow import entries as journal
 from planwerk.workflow.blueprint import Agent

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from planwerk.runtime.displayer import EventDisplayer
 from planwerk.runtime.execution import ExecutionInfo
 from planwerk.testing.people import Respond
+from planwerk.workflow.agents import AgentInTheLoop
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.capability import Capability
 from planwerk.workflow.events import ControlAndDisplayEvent, ControlEvent, DisplayEvent, Event, StartEvent, StopEvent
@@ -493,6 +494,83 @@ class SimWaiting(Agent):
         return SimStop(said=("nobody",))
 
 
+# Agents --------------------------------------------------------------------------------------------------------------
+
+
+class SimHelpStart(StartEvent):
+    way: str
+
+
+class SimHelper(Agent):
+    """Answers, fails, or takes longer than anybody waits."""
+
+    @step()
+    async def help(self, start: SimHelpStart) -> SimStop | SimTea:
+        await asyncio.sleep(0.01)
+        match start.way:
+            case "fail":
+                raise ValueError("no")
+            case "answer":
+                return SimStop(said=("42",))
+            case _:
+                return SimTea.after(15 if start.way == "later" else 5_000)
+
+    @step()
+    async def wake(self, tea: SimTea.Fired) -> SimStop:
+        return SimStop(said=("late",))
+
+
+class SimAskHelper(AgentInTheLoop):
+    """Asks the helper."""
+
+
+class SimAgents(Agent):
+    """Asks an agent that answers at once, one that answers when the run has left memory, one that fails."""
+
+    @step()
+    async def begin(self, start: SimStart) -> list[SimAskHelper]:
+        ways = ("answer", "later", "answer")
+        return [SimAskHelper(blueprint=SimHelper, start=SimHelpStart(way=way)) for way in ways]
+
+    @step()
+    async def join(self, found: list[SimAskHelper.Ended]) -> SimAskOther:
+        return SimAskOther(blueprint=SimHelper, start=SimHelpStart(way="fail"))
+
+    @step()
+    async def never(self, failed: SimAskHelper.Failed | SimAskOther.Ended) -> SimStop:
+        return SimStop(said=("never",))
+
+    @step()
+    async def end(self, failed: SimAskOther.Failed) -> SimStop:
+        return SimStop(said=(failed.code,))
+
+
+class SimAskOther(AgentInTheLoop):
+    """Asks it something else."""
+
+
+class SimImpatient(Agent):
+    """Stops with one agent at work, and another given up before that."""
+
+    @step()
+    async def begin(self, start: SimStart) -> tuple[SimAskHelper, SimAskOther]:
+        asked = SimHelpStart(way="never")
+        return (
+            SimAskHelper(blueprint=SimHelper, start=asked, timeout_seconds=30),
+            SimAskOther(blueprint=SimHelper, start=asked),
+        )
+
+    @step()
+    async def give_up(self, late: SimAskHelper.TimedOut) -> SimStop:
+        return SimStop(said=("late",))
+
+    @step()
+    async def never(
+        self, found: SimAskHelper.Ended | SimAskHelper.Failed | SimAskOther.Ended | SimAskOther.Failed
+    ) -> SimStop:
+        return SimStop(said=("never",))
+
+
 def first_word(request: SimAsk) -> str:
     """The answer of a person who repeats the question's number."""
     return str(request.question).rstrip("?")
@@ -534,4 +612,6 @@ CASES = [
     Case(SimPeople, respond={SimAsk: first_word, SimAskBoss: True}),
     Case(SimPeopleInCalls, respond={SimAsk: first_word}),
     Case(SimWaiting),
+    Case(SimAgents, compared=False),
+    Case(SimImpatient),
 ]

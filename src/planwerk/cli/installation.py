@@ -37,6 +37,7 @@ def installation(settings: Settings, module: str | None = None, *, only: bool = 
         loaded.app.fill_in(storage=settings.database, models=models, durability=settings.durability)
         loaded.app.stateless_seconds = settings.stateless_seconds
         loaded.app.park_seconds = settings.park_seconds
+        loaded.app.max_agent_depth = settings.max_agent_depth
         return loaded.app
     own = loaded.blueprints if loaded is not None else ()
     made = Planwerk(
@@ -47,6 +48,7 @@ def installation(settings: Settings, module: str | None = None, *, only: bool = 
     )
     made.stateless_seconds = settings.stateless_seconds
     made.park_seconds = settings.park_seconds
+    made.max_agent_depth = settings.max_agent_depth
     return made
 
 

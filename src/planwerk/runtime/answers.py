@@ -36,9 +36,14 @@ async def hand_in(
     Returns:
         Whether this was the first answer handed in; another changes nothing.
     """
-    kept = {"event": write_event(event), "actor": actor.model_dump(mode="json") if actor is not None else None}
-    first, _ = await asyncio.gather(contexts.set(ANSWERS, run, request, kept, expected_version=0), queue.wake(run))
+    first, _ = await asyncio.gather(keep_answer(contexts, run, request, event, actor), queue.wake(run))
     return first
+
+
+async def keep_answer(contexts: ContextStore, run: RunId, request: EventId, event: Event, actor: Actor | None) -> bool:
+    """Keep the answer for the run's owner, without telling anybody; whether it was the first one."""
+    kept = {"event": write_event(event), "actor": actor.model_dump(mode="json") if actor is not None else None}
+    return await contexts.set(ANSWERS, run, request, kept, expected_version=0)
 
 
 def read_answer(kept: Mapping[str, Any]) -> tuple[Event, dict[str, Any] | None]:

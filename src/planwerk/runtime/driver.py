@@ -17,6 +17,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, Protocol, cast
 
+from planwerk.runtime.agent_requests import AgentRequests
 from planwerk.runtime.appending import Appends
 from planwerk.runtime.attempts import MAX_CRASHES, Attempt, attempts_of, wait_seconds
 from planwerk.runtime.calling import StepTimedOut, call_step, checked
@@ -139,6 +140,9 @@ class RunDriver:
         self.fetch_answers: Callable[[RunDriver], Awaitable[None]] | None = None
         """Asked before a request times out: an answer that was accepted before counts, wherever it is on its way."""
         self._due_requests = DueRequests(self.schedule, clock, self._answer_overdue)
+        self.agents = AgentRequests(self.schedule)
+        self.carry_agents: Callable[[RunDriver], None] | None = None
+        """Told when runs that were asked for are to be opened or stopped."""
         self._context = contextvars.copy_context()
         """What each step's task begins with, so that no step sees context variables of another."""
 
@@ -222,6 +226,7 @@ class RunDriver:
         self._appends.version = len(found)
         for position in self.schedule.requests:
             self._due_requests.note(position)
+        self.agents.read_back(found)
         return attempts_of(found)
 
     def _start_again(self, execution: Execution, last: Attempt, now: int) -> None:
@@ -391,11 +396,12 @@ class RunDriver:
         positions: list[int] = []
         for event in outputs:
             if isinstance(event, ControlEvent):
-                late = self.schedule.stop is not None
+                late = self.schedule.stop is not None and not event.leaves_run
                 self._record(journal.EventPublished(event, EventId(self._make_id()), now, execution.id, discarded=late))
                 positions.append(self.schedule.position)
                 if event.answered_by and not late:
                     self._due_requests.note(self.schedule.position)
+                    self.agents.note(self.schedule.position)
             elif cast("DisplayEvent", event).ephemeral:
                 if self._show_ephemeral is not None:
                     self._show_ephemeral(self, cast("DisplayEvent", event))
@@ -530,7 +536,12 @@ class RunDriver:
         """Nothing is pending: a run that closes may be over."""
         if self._closing:
             self._end_if_drained()
-        elif self.schedule.requests:
+            return
+        if self.agents.any:
+            self.agents.are_durable()
+            if self.carry_agents is not None:
+                self.carry_agents(self)
+        if self.schedule.requests:
             self._look_at_requests()
 
     async def not_appended(self, entries: list[journal.Entry], error: Exception) -> None:
@@ -578,7 +589,8 @@ class RunDriver:
         self._disarm()
         self._due_requests.cancel()
         current = asyncio.current_task()
-        for task in [*self._tasks.values(), *self._ask_tasks, self._end_task, self._due_requests.task]:
+        others = (self._end_task, self._due_requests.task, self.agents.task)
+        for task in [*self._tasks.values(), *self._ask_tasks, *others]:
             if task is not None and task is not current:
                 task.cancel()
         self._tasks.clear()
@@ -607,7 +619,7 @@ class RunDriver:
         Returns:
             Whether it was let go; one that has something to do again is not.
         """
-        if not self.is_waiting or self._closing or self._due_requests.task is not None:
+        if not self.is_waiting or self._closing or self._due_requests.task is not None or self.agents.is_busy:
             return False
         if self._appends.pending or self._appends.is_flushing:
             return False
@@ -636,8 +648,9 @@ class RunDriver:
         if self.fetch_answers is not None:
             await self.fetch_answers(self)
         while not self._closing and (position := self._due_requests.overdue()) is not None:
-            request = cast("OutsideRequest", self.schedule.requests[position].entry.event)
-            self._record_answer(position, request.overdue_answer())
+            request = self.schedule.requests[position].entry
+            self._record_answer(position, cast("OutsideRequest", request.event).overdue_answer())
+            self.agents.timed_out(request)
         if not self._closing:
             self._decide(self._clock())
             self._appends.flush_soon()
@@ -645,6 +658,7 @@ class RunDriver:
     def _record_answer(self, request: int, event: Event, actor: dict[str, Any] | None = None) -> int:
         now = self._clock()
         self._record(journal.EventPublished(event, EventId(self._make_id()), now, answers=request, actor=actor))
+        self.tally.agent_used(event)
         return now
 
     # Stops ------------------------------------------------------------------------------------------------------------

@@ -7,9 +7,9 @@ import logging
 from typing import Final
 
 from planwerk.runtime.answers import ANSWERS
+from planwerk.runtime.children import STOP
 from planwerk.runtime.contexts import thread_owner
 from planwerk.runtime.ports import Clock, ContextStore, Journal, RunRecords, RunRequests, WorkQueue
-from planwerk.runtime.worker import STOP
 from planwerk.workflow.ids import RunId
 
 log = logging.getLogger(__name__)

@@ -94,12 +94,23 @@ class LocalRuntime:
         assert isinstance(stop, StopEvent)
         return LocalRun(driver.opened.run, stop, driver)
 
-    async def start(self, blueprint: type[Agent], start: Event, *, config: AgentConfig | None = None) -> RunDriver:
-        """Open a run and begin it; `wait_ended` of the driver waits for its end."""
+    async def start(
+        self,
+        blueprint: type[Agent],
+        start: Event,
+        *,
+        config: AgentConfig | None = None,
+        opened: RunOpened | None = None,
+    ) -> RunDriver:
+        """Open a run and begin it; `wait_ended` of the driver waits for its end.
+
+        Args:
+            opened: Its first entry, where it is not a run of its own.
+        """
         settings = config if config is not None else blueprint.config()
         program = self.program(blueprint, type(start), type(settings))
         driver = self.driver(program, settings)
-        opened = RunOpened(
+        opened = opened or RunOpened(
             run=RunId(new_id()),
             at=self.clock(),
             blueprint=blueprint.__name__,

@@ -186,11 +186,16 @@ class RunRecord:
     """Usage, cost, executions, model calls."""
     expires_microseconds: int | None = None
     """When it is forgotten, once it has ended; None keeps it."""
+    parent_run: str | None = None
+    """The run that asked for it (E8.2, E8.4)."""
+    on_behalf_of: Mapping[str, Any] | None = None
+    """With whose rights it works, where that is not its actor."""
 
     @property
     def owner(self) -> str | None:
-        """The account of the person who started it; None if that was nobody's doing."""
-        return str(self.actor["id"]) if self.actor.get("kind") == "user" else None
+        """The account of the person who started it, or on whose behalf it was; None if that was nobody's doing."""
+        actor = self.on_behalf_of or self.actor
+        return str(actor["id"]) if actor.get("kind") == "user" else None
 
     @property
     def place(self) -> RecordPlace:

@@ -92,7 +92,7 @@ class ReadyStep:
     is_simple: bool
     """Is plain, and awaited as it stands: no generator, no timeout."""
     only_displays: bool
-    """Nothing it returns moves the run, so it may finish after a stop (E4.2)."""
+    """Nothing it returns moves the run: displays and detached runs, so it may finish after a stop (E4.2)."""
     precondition: Precondition | None
 
     def call(self, execution: Execution, context: ExecutionContext | None) -> Any:
@@ -207,7 +207,7 @@ def _ready(
         timeout_seconds=spec.timeout_seconds,
         is_plain=is_plain,
         is_simple=is_plain and not step.returns.generator and spec.timeout_seconds is None,
-        only_displays=not any(issubclass(cls, ControlEvent) for cls in step.returns.classes),
+        only_displays=not any(issubclass(cls, ControlEvent) and not cls.leaves_run for cls in step.returns.classes),
         precondition=_precondition(step, config_class, providers),
     )
 

@@ -32,6 +32,8 @@ from planwerk.messages.events import (
 )
 from planwerk.messages.first_words import first_words
 from planwerk.messages.prompts import first_user_prompt
+from planwerk.runtime.agents import asker_of
+from planwerk.runtime.detaching import Detaching
 from planwerk.runtime.ports import (
     FeedItem,
     Journal,
@@ -280,6 +282,7 @@ def request_record(
     opened: journal.RunOpened, position: int, entry: journal.EventPublished, event: AskPersonEvent
 ) -> RequestRecord:
     """The record of a request that has just been opened."""
+    asker = asker_of(opened)
     return RequestRecord(
         id=entry.id,
         run=opened.run,
@@ -289,7 +292,7 @@ def request_record(
         thread=opened.thread,
         profile=opened.profile,
         profile_name=opened.profile_name,
-        owner=opened.actor.get("id") if opened.actor.get("kind") == "user" else None,
+        owner=asker.get("id") if asker.get("kind") == "user" else None,
         kind=event.kind,
         request={
             "type": wire_type(event),
@@ -361,6 +364,8 @@ def record_of(opened: journal.RunOpened) -> RunRecord:
         actor=opened.actor,
         started_microseconds=opened.at,
         expires_microseconds=opened.expires,
+        parent_run=opened.parent,
+        on_behalf_of=opened.on_behalf_of,
     )
 
 
@@ -400,6 +405,8 @@ class Projector:
         """How far the journals have been read; what lies between has no facts."""
         self._begun = False
         self._one_at_a_time = asyncio.Lock()
+        self.detaching: Detaching | None = None
+        """Opens the runs that runs have started and nobody waits for."""
 
     async def run(self) -> None:
         """Project until cancelled; an error is logged and tried again, nothing is skipped."""
@@ -450,6 +457,8 @@ class Projector:
             for entry in item.entries:
                 _project_or_leave(memory, entry, projection)
             tell_whether_it_waits(memory, _last_time(item.entries), projection)
+            if self.detaching is not None:
+                await self.detaching.follow(memory.opened, item.entries)
         await self._keep_requests(projection)
         if projection.record is not None:
             await self._records.put(projection.record)

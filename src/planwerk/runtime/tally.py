@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 from planwerk.workflow import entries as journal
+from planwerk.workflow.agents import AgentEndedEvent, AgentFailedEvent
+from planwerk.workflow.events import Event
 
 
 class Tally:
@@ -43,6 +46,7 @@ class Tally:
         elif isinstance(entry, journal.EventPublished):
             if entry.answers is not None:
                 self._asked -= not entry.discarded
+                self.agent_used(entry.event)
             elif entry.event.answered_by:
                 self._asked += not entry.discarded
         elif isinstance(entry, journal.ModelCalled):
@@ -61,10 +65,21 @@ class Tally:
     def model_called(self, call: journal.ModelCalled) -> None:
         """Add a model call."""
         self.model_calls += 1
-        for name, number in call.usage.items():
+        self._add(call.usage, call.cost)
+
+    def agent_used(self, answer: Event) -> None:
+        """Add what a run that this one asked for has used, if that is what the answer ends (E8.2)."""
+        if not isinstance(answer, AgentEndedEvent | AgentFailedEvent):
+            return
+        used = answer.used
+        self.model_calls += used.model_calls
+        self._add(used.usage, used.cost)
+
+    def _add(self, usage: Mapping[str, int], cost: str | None) -> None:
+        for name, number in usage.items():
             self.usage[name] = self.usage.get(name, 0) + number
-        if call.cost is not None:
-            self.cost = (self.cost or Decimal(0)) + Decimal(call.cost)
+        if cost is not None:
+            self.cost = (self.cost or Decimal(0)) + Decimal(cost)
 
     def summary(self) -> dict[str, Any]:
         """The counts as JSON data, for lists of runs; tokens by kind, cost in USD as text."""

@@ -8,8 +8,11 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
+from planwerk.runtime.agents import child_id
+from planwerk.runtime.detaching import detached_id
 from planwerk.runtime.profiles import BlueprintRegistry, UnknownBlueprint
 from planwerk.workflow import entries as journal
+from planwerk.workflow.agents import AgentInTheLoop, Detached
 from planwerk.workflow.codec import wire_type, write_event
 from planwerk.workflow.composition import compose
 from planwerk.workflow.errors import DefinitionError
@@ -143,6 +146,7 @@ class RunWire:
                     "profile_version": entry.profile_version,
                     "workflow_fingerprint": entry.fingerprint,
                     "message_id": entry.message,
+                    "parent_run": entry.parent,
                     "locale": entry.locale,
                 }
             case journal.EventPublished(event):
@@ -152,6 +156,8 @@ class RunWire:
                     data["asks"] = event.kind if isinstance(event, AskPersonEvent) else "timer"
                 if entry.answers is not None:
                     data["answers"] = entry.answers
+                if self._opened is not None and not entry.discarded:
+                    data.update(_child_run(self._opened, entry))
                 return wire_type(event), {**data, **({"discarded": True} if entry.discarded else {})}
             case journal.ExecutionDue():
                 return "execution_due", self._due(entry)
@@ -237,6 +243,17 @@ class RunWire:
             "duration_seconds": (entry.at - opened.at) / 1e6 if opened is not None else None,
             "untaken": list(entry.untaken),
         }
+
+
+def _child_run(opened: journal.RunOpened, entry: journal.EventPublished) -> dict[str, str]:
+    """For an event that asks for a run: its id, whether it is open already or not."""
+    match entry.event:
+        case AgentInTheLoop():
+            return {"child_run": child_id(opened.run, entry.id)}
+        case Detached():
+            return {"child_run": detached_id(opened, entry.id, entry.event)}
+        case _:
+            return {}
 
 
 def wire_time(microseconds: int) -> str:

@@ -12,7 +12,9 @@ from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
+from planwerk.runtime.agents import MAX_DEPTH, FindsAgents, NamedAgents
 from planwerk.runtime.answers import ANSWERS, read_answer
+from planwerk.runtime.children import STOP, Children
 from planwerk.runtime.closing import closing_entries, error_info, exception_event
 from planwerk.runtime.driver import RunDriver
 from planwerk.runtime.errors import JournalError, RunLost
@@ -27,6 +29,7 @@ from planwerk.workflow import entries as journal
 from planwerk.workflow.errors import PlanwerkError, WorkflowError
 from planwerk.workflow.events import DisplayEvent
 from planwerk.workflow.ids import RunId
+from planwerk.workflow.requests import OutsideRequest
 from planwerk.workflow.seen import Execution
 
 log = logging.getLogger(__name__)
@@ -40,8 +43,6 @@ POLL_SECONDS: Final = 5.0
 FIRST_WAIT_SECONDS: Final = 0.1
 LONGEST_WAIT_SECONDS: Final = 5.0
 """Before a run is taken again whose journal could not be read or written."""
-STOP: Final = "stop"
-"""Scope of what is kept of stops that came while nobody drove the run."""
 PARK_SECONDS: Final = 10.0
 """How long a run that only waits stays in memory (E7.4)."""
 HAND_OVER_SECONDS: Final = 2.0
@@ -67,7 +68,9 @@ class Worker:
 
     Args:
         name: Names this worker in leases and journals.
-        park_seconds: How long a run that waits for people or timers alone stays in memory.
+        park_seconds: How long a run that waits for people, runs or timers alone stays in memory.
+        agents: Finds the agents that runs ask for; blueprints by name alone if missing.
+        max_agent_depth: Runs in a chain of agents that ask each other, the first one counted.
     """
 
     def __init__(
@@ -84,6 +87,8 @@ class Worker:
         lease_seconds: float = LEASE_SECONDS,
         max_runs: int = MAX_RUNS,
         park_seconds: float = PARK_SECONDS,
+        agents: FindsAgents | None = None,
+        max_agent_depth: int = MAX_DEPTH,
     ) -> None:
         self._journal = store
         self._queue = queue
@@ -96,6 +101,15 @@ class Worker:
         self._lease_seconds = lease_seconds
         self._max_runs = max_runs
         self._park_seconds = park_seconds
+        self._children = Children(
+            store=store,
+            queue=queue,
+            contexts=contexts,
+            agents=agents or NamedAgents(blueprints),
+            request_stop=self.request_stop,
+            clock=clock,
+            max_depth=max_agent_depth,
+        )
         self._parking: dict[RunId, asyncio.TimerHandle] = {}
         """When runs that wait leave memory."""
         self._parked: dict[RunId, int] = {}
@@ -245,17 +259,29 @@ class Worker:
         try:
             # Where a call may have been told to nobody, the next owner looks for what was brought.
             parks = until is not None and not self._may_have_missed and not self._closing.is_set()
-            if not parks or not await self._queue.park(lease, until_microseconds=until or 0):
-                await self._queue.release(lease, finished=finished)
+            if finished:
+                await self._give_up(lease)
+            elif not parks or not await self._queue.park(lease, until_microseconds=until or 0):
+                await self._queue.release(lease, finished=False)
         except Exception:
             log.exception("run %s could not be given back; it is taken again when its lease has lapsed", lease.run)
         finally:
             if self._tasks.get(lease.run) is asyncio.current_task():
                 del self._tasks[lease.run]
             self._room.set()
-        if lease.run in self._called and not finished:
+        if lease.run in self._called:
             self._called.discard(lease.run)
-            await self._wake(lease.run)
+            if not finished:
+                await self._wake(lease.run)
+
+    async def _give_up(self, lease: Lease) -> None:
+        """Take a run that has ended out of the queue, and forget what was kept for it.
+
+        All is asked for at one moment, so where it shares a database it shares a transaction: what is brought for the
+        run until then is forgotten with it, and what is brought later puts it into the queue again.
+        """
+        forgotten = (self._contexts.forget(scope, lease.run) for scope in ("run", STOP, ANSWERS))
+        await asyncio.gather(self._queue.release(lease, finished=True), *forgotten)
 
     async def _wait_after_failure(self, run: RunId) -> None:
         """Keep the run for a while, so that a store that is away is not asked at once again."""
@@ -275,16 +301,18 @@ class Worker:
             log_as(found[0])
         finished = False
         try:
-            finished = isinstance(found[-1], journal.RunEnded) or await self._drive_found(lease, found)
+            if isinstance(found[-1], journal.RunEnded):
+                await self._children.left_by(found)
+                finished = True
+            else:
+                finished = await self._drive_found(lease, found)
         finally:
             if finished:
                 self._live.ended(run)
             else:
                 self._live.restarted(run)
-        if finished:
-            await self._contexts.forget("run", run)
-            await self._contexts.forget(STOP, run)
-            await self._contexts.forget(ANSWERS, run)
+        if finished and isinstance(found[0], journal.RunOpened) and found[0].request is not None:
+            await self._children.hand_in_end(run)
         return finished
 
     async def _drive_found(self, lease: Lease, found: list[journal.Entry]) -> bool:
@@ -327,7 +355,10 @@ class Worker:
         while lease.run in self._called and not driver.is_over:
             self._called.discard(lease.run)
             await self._deliver(driver)
+        driver.carry_agents = self._children.look
+        self._children.look(driver)
         await driver.wait_ended()
+        await self._children.left(driver)
         return True
 
     # Runs that wait --------------------------------------------------------------------------------------------------
@@ -407,8 +438,10 @@ class Worker:
         for position, opened in list(driver.schedule.requests.items()):
             kept = await self._contexts.get(ANSWERS, driver.run, opened.entry.id)
             if kept.version and position in driver.schedule.requests and not driver.is_over:
-                event, actor = read_answer(kept.value)
-                if type(event) in opened.entry.event.answered_by:
+                given, actor = read_answer(kept.value)
+                request = opened.entry.event
+                event = request.fitting(given) if isinstance(request, OutsideRequest) else None
+                if event is not None:
                     await driver.answer(position, event, actor)
                 else:
                     log.error("the answer to request %s is of no class that answers it here", opened.entry.id)
@@ -467,6 +500,7 @@ class Worker:
         except JournalError as lost:
             log.info("%s", lost)
             return False
+        await self._children.left_by(found)
         return True
 
     def _make_context(self, driver: RunDriver, execution: Execution, attempt: int) -> ExecutionContext:

@@ -21,6 +21,7 @@ from planwerk.access.principal import Principal
 from planwerk.access.service import AccessService
 from planwerk.locales import LOCALES, best_locale
 from planwerk.models.catalogue import ModelCatalogue
+from planwerk.runtime.agents import profile_resource
 from planwerk.runtime.errors import UnknownRun
 from planwerk.runtime.host import Host
 from planwerk.runtime.live import LiveHub
@@ -204,7 +205,7 @@ async def _queued_run(parts: Parts, tenant: TenantId, run: RunId) -> RunRecord |
 
 
 def run_resource(record: RunRecord) -> Resource:
-    """A run as `authorize` knows it: its owner is who started it."""
+    """A run as `authorize` knows it: its owner is who started it, or on whose behalf it was."""
     owner = AccountId(record.owner) if record.owner is not None else None
     return Resource("run", record.run, TenantId(record.tenant), owner=owner)
 
@@ -212,12 +213,6 @@ def run_resource(record: RunRecord) -> Resource:
 def may_inspect(principal: Principal, record: RunRecord) -> bool:
     """Whether she may see whole prompts and what the run cost (S2.4)."""
     return allowed(principal, Action.RUN_INSPECT, run_resource(record))
-
-
-def profile_resource(profile: Profile, tenant: TenantId) -> Resource:
-    """A profile as `authorize` knows it."""
-    access = frozenset(profile.data.access) or None
-    return Resource("profile", profile.slug, tenant, access=access)
 
 
 async def find_profile(parts: Parts, principal: Principal, slug: str, action: Action) -> Profile:

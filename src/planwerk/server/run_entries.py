@@ -15,10 +15,13 @@ from planwerk.runtime.ports import RunRecord
 from planwerk.runtime.wire import Envelope, RunWire
 from planwerk.server.parts import Parts, may_inspect
 from planwerk.workflow import entries as journal
+from planwerk.workflow.agents import AgentUsage
 from planwerk.workflow.ids import RunId
 
 ANSWER: Final = frozenset(LLMEvent.model_fields)
 """By these fields an answer of a model is known, wherever in an event it stands."""
+USED: Final = frozenset(AgentUsage.model_fields)
+"""And by these, what another run has used."""
 
 
 class EntryReader:
@@ -58,11 +61,11 @@ class EntryReader:
 
 
 def without_costs(value: Any) -> Any:
-    """JSON data with the cost of each model's answer in it left out."""
+    """JSON data with the cost of each model's answer, and of other runs, left out."""
     if isinstance(value, list):
         return [without_costs(item) for item in cast("list[Any]", value)]
     if not isinstance(value, dict):
         return value
     fields = cast("dict[str, Any]", value)
     kept = {name: without_costs(item) for name, item in fields.items()}
-    return {**kept, "cost": None} if fields.keys() >= ANSWER else kept
+    return {**kept, "cost": None} if fields.keys() >= ANSWER or fields.keys() == USED else kept

@@ -277,6 +277,8 @@ class RunView(BaseModel):
     executions: int
     expires: str | None
     """When it is deleted with all that it holds, once it has ended; None keeps it."""
+    parent_run: str | None
+    """The run that asked for it (E8.2, E8.4); its timeline names this one."""
 
 
 class RequestChoice(BaseModel):

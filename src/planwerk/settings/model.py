@@ -128,6 +128,13 @@ class Settings(BaseSettings):
         description="How long a run that waits for people or timers alone stays in memory; after that it costs storage "
         "only, until it is answered.",
     )
+    max_agent_depth: int = Field(
+        default=4,
+        ge=1,
+        le=20,
+        description="Runs in a chain of agents that ask each other, the first one counted; an agent at its end is "
+        "refused to ask another one.",
+    )
     limits: LimitSettings = Field(default_factory=LimitSettings)
     log: LogSettings = Field(default_factory=LogSettings)
     demo: DemoSettings = Field(default_factory=DemoSettings)

@@ -96,7 +96,7 @@ class FaultyJournal:
     async def read(self, run: RunId, after: int = 0) -> list[Entry]:
         fault = self._process.plan.take_armed(AT_CALL)
         found = await _call(self._process, "read", lambda: self._store.read(run, after), fault)
-        return read_entries(write_entries(found))
+        return read_entries(write_entries(found)) if found else []
 
     async def forget(self, run: RunId) -> None:
         await _call(self._process, "forget", lambda: self._store.forget(run), None)

@@ -1,4 +1,4 @@
-"""Plays the people whom a run asks, in tests and in simulations (E10.1)."""
+"""Plays the people and agents whom a run asks, in tests and in simulations (E10.1)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
-from planwerk.workflow.events import Event
+from planwerk.workflow.agents import AgentEndedEvent, AgentFailedEvent, AgentInTheLoop, AgentUsage
+from planwerk.workflow.events import Event, ExceptionEvent, StopEvent
 from planwerk.workflow.people import AskPersonEvent
 
 Respond: TypeAlias = Callable[[Any], Any] | Mapping[type[Event], Any]
@@ -26,6 +27,17 @@ async def answer_of(request: Event, respond: Respond | None) -> Event | None:
         given = given(request)
         if inspect.isawaitable(given):
             given = await given
+    if isinstance(request, AgentInTheLoop) and isinstance(given, Event):
+        return _agent_answer(request, given)
     if given is None or not isinstance(request, AskPersonEvent):
         return cast("Event | None", given)
     return request.read_answer(given)
+
+
+def _agent_answer(request: AgentInTheLoop, given: Event) -> Event:
+    """The answer in place of a run: the event itself, or that of the stop such a run would end with."""
+    if isinstance(given, ExceptionEvent):
+        given = AgentFailedEvent.of_stop("", given, AgentUsage())
+    elif isinstance(given, StopEvent):
+        given = AgentEndedEvent(stop=given)
+    return request.fitting(given) or given

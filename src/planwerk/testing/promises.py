@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from planwerk.runtime.agents import child_id
 from planwerk.testing.folding import fold, state_of
 from planwerk.testing.simulated_world import Outcome
 from planwerk.workflow import entries as journal
+from planwerk.workflow.agents import AgentInTheLoop
 from planwerk.workflow.codec import wire_type, write_event
 from planwerk.workflow.errors import PlanwerkError
 from planwerk.workflow.events import ControlEvent, StopEvent
@@ -34,6 +36,7 @@ def broken_promises(outcome: Outcome, composition: Composition, expected: Joins 
         yield from _one_stop_and_one_end(entries)
         yield from _recorded_once(entries)
         yield from _answered_once(entries)
+        yield from _below_too(outcome)
     yield from _nothing_lost(entries, composition)
     yield from _folds_to_the_same(outcome, composition, folds)
     if expected is not None and not outcome.complaints:
@@ -51,6 +54,29 @@ def _one_stop_and_one_end(entries: list[journal.Entry]) -> Iterator[str]:
         yield f"the stop at position {entries.index(kept[0]) + 1} is named once as reached (E4.2), not {reached}"
     if ends != [len(entries)]:
         yield f"exactly one end, and it is the last entry (E4.2): ends at {ends} of {len(entries)} entries"
+
+
+def _below_too(outcome: Outcome) -> Iterator[str]:
+    """The same of each run that was asked for; and none was opened that nobody has asked for (E8.2)."""
+    journals = [outcome.entries, *outcome.others]
+    asked = {
+        child_id(_opened(entries).run, entry.id)
+        for entries in journals
+        for entry in entries
+        if isinstance(entry, journal.EventPublished) and isinstance(entry.event, AgentInTheLoop)
+    }
+    for entries in outcome.others:
+        opened = _opened(entries)
+        promises = [*_one_stop_and_one_end(entries), *_recorded_once(entries)]
+        yield from (f"run {opened.run} of {opened.blueprint}, asked for by another: {promise}" for promise in promises)
+        if opened.run not in asked:
+            yield f"runs are opened that were asked for (E8.2): {opened.run} of {opened.blueprint} was not"
+
+
+def _opened(entries: list[journal.Entry]) -> journal.RunOpened:
+    opened = entries[0]
+    assert isinstance(opened, journal.RunOpened)
+    return opened
 
 
 def _recorded_once(entries: list[journal.Entry]) -> Iterator[str]:

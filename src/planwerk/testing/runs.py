@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from planwerk.access.identity import UserIdentity
 from planwerk.messages.events import UserMessageEvent
 from planwerk.messages.prompts import user_prompt
 from planwerk.models.catalogue import CatalogueSettings, ModelCatalogue
-from planwerk.providing import standard_providers
+from planwerk.providing import find_in, standard_providers
+from planwerk.runtime.agents import NamedAgents
 from planwerk.runtime.driver import RunDriver
 from planwerk.runtime.errors import RunFailed
 from planwerk.runtime.execution import ExecutionContext
@@ -20,8 +21,10 @@ from planwerk.runtime.local import LocalRuntime, system_clock
 from planwerk.storage.in_memory.contexts import InMemoryContexts
 from planwerk.storage.in_memory.journal import InMemoryJournal
 from planwerk.testing.people import Respond, answer_of
+from planwerk.testing.runs_below import RunsBelow
 from planwerk.testing.virtual_clock import virtual_clock, virtual_time
 from planwerk.workflow import entries as journal
+from planwerk.workflow.agents import AgentInTheLoop, Detached
 from planwerk.workflow.blueprint import Agent, AgentConfig
 from planwerk.workflow.errors import WorkflowError
 from planwerk.workflow.events import Event, ExceptionEvent, StopEvent
@@ -52,6 +55,10 @@ class RunResult:
 
     journal: list[journal.Entry]
     """All entries, in order."""
+    children: list[RunResult] = field(default_factory=list["RunResult"])
+    """Runs that it, or one of these, asked for and waited for, in the order in which they began (E8.2)."""
+    detached: list[RunResult] = field(default_factory=list["RunResult"])
+    """Runs that were started and that nobody waited for (E8.4)."""
 
     @property
     def events(self) -> list[Event]:
@@ -94,6 +101,7 @@ async def run_workflow(
     respond: Respond | None = None,
     user: UserIdentity | None = None,
     providers: Iterable[Provider] = (),
+    agents: Mapping[str, type[Agent]] | None = None,
 ) -> RunResult:
     """Run a blueprint to its end and give back what happened; a run that fails does not raise.
 
@@ -106,56 +114,88 @@ async def run_workflow(
             text, a yes or no. None leaves the request open, so that it times out.
         user: Who asks, for a start that is a text.
         providers: Pairs of a type and a function that makes it, for what your steps ask for.
+        agents: Blueprints by the id of the profile under which the run asks for them; one it names by its class is
+            found without. They are run as well, in memory. `respond` may give the answer in their place: the event, or
+            the stop that the other run would end with.
 
     Raises:
         WorkflowError: The workflow breaks an obligation; nothing was started.
         AnswerInvalid: An answer does not fit its request.
         Unanswered: The run waits for people, and nobody answers.
     """
+    named = NamedAgents(dict.fromkeys([blueprint, *defined_blueprints()]), agents)
     models = ModelCatalogue(CatalogueSettings(), environment={}, local_servers=())
     if model is not None:
         models.give(model)
     provided = standard_providers(
-        models=models, contexts=InMemoryContexts(), find_blueprint=lambda name: blueprint, clock=system_clock
+        models=models, contexts=InMemoryContexts(), find_blueprint=find_in(named.blueprints), clock=system_clock
     )
     for annotation, provider in providers:
         provided.register(annotation, provider)
     event = UserMessageEvent(messages=(user_prompt(start),), user=user) if isinstance(start, str) else start
     with virtual_time():
         runtime = LocalRuntime(InMemoryJournal(), provided, clock=virtual_clock())
+        below = RunsBelow(runtime, named, lambda found: _follow(runtime, found, respond, below))
         driver = await runtime.start(blueprint, event, config=config)
-        await _follow(runtime, driver, respond)
-        return RunResult(await runtime.journal.read(driver.run))
+        try:
+            await _follow(runtime, driver, respond, below)
+            await below.drain()
+        finally:
+            await below.cancel()
+        children = [RunResult(await runtime.journal.read(run)) for run in below.asked]
+        detached = [RunResult(await runtime.journal.read(run)) for run in below.left]
+        return RunResult(await runtime.journal.read(driver.run), children, detached)
 
 
-async def _follow(runtime: LocalRuntime, driver: RunDriver, respond: Respond | None) -> None:
-    """Read the run to its end, answering what it asks people."""
+def defined_blueprints(base: type[Agent] = Agent) -> list[type[Agent]]:
+    """All blueprints that are defined in this process, those defined last first."""
+    found = [cls for child in reversed(base.__subclasses__()) for cls in (child, *defined_blueprints(child))]
+    return list(dict.fromkeys(found))
+
+
+async def _follow(runtime: LocalRuntime, driver: RunDriver, respond: Respond | None, below: RunsBelow) -> None:
+    """Read the run to its end, answering what it asks people, and driving what it asks agents."""
     waits = asyncio.Event()
     driver.when_waiting = lambda _: waits.set()
     unanswered: dict[int, Event] = {}
     async with aclosing(runtime.journal.follow(driver.run)) as entries:
         following = asyncio.ensure_future(anext(entries, None))
-        while True:
-            waiting = asyncio.ensure_future(waits.wait())
-            await asyncio.wait([following, waiting], return_when=asyncio.FIRST_COMPLETED)
-            waiting.cancel()
-            if following.done():
-                found = following.result()
-                if found is None:
-                    return
-                position, entry = found
-                if isinstance(entry, journal.EventPublished) and entry.event.answered_by and not entry.discarded:
-                    answer = await answer_of(entry.event, respond)
-                    if answer is None:
-                        unanswered[position] = entry.event
-                    elif position in driver.schedule.requests:
-                        await driver.answer(position, answer)
-                following = asyncio.ensure_future(anext(entries, None))
-            waits.clear()
-            _refuse_to_wait_for_ever(driver, unanswered)
+        try:
+            while True:
+                waiting = asyncio.ensure_future(waits.wait())
+                tasks = [following, waiting, *below.tasks(driver)]
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                waiting.cancel()
+                await below.look(driver)
+                if following.done():
+                    found = following.result()
+                    if found is None:
+                        await below.end(driver)
+                        return
+                    position, entry = found
+                    if _starts_a_run(entry):
+                        below.detach(driver, entry)
+                    if isinstance(entry, journal.EventPublished) and entry.event.answered_by and not entry.discarded:
+                        answer = await answer_of(entry.event, respond)
+                        if answer is None and isinstance(entry.event, AgentInTheLoop):
+                            below.ask(driver, position, entry)
+                        elif answer is None:
+                            unanswered[position] = entry.event
+                        elif position in driver.schedule.requests:
+                            await driver.answer(position, answer)
+                    following = asyncio.ensure_future(anext(entries, None))
+                waits.clear()
+                _refuse_to_wait_for_ever(driver, unanswered)
+        finally:
+            following.cancel()
+            await asyncio.wait([following])
 
 
 def _refuse_to_wait_for_ever(driver: RunDriver, unanswered: Mapping[int, Event]) -> None:
     open_requests = driver.schedule.requests
     if driver.is_waiting and driver.next_due is None and open_requests.keys() <= unanswered.keys():
         raise Unanswered(unanswered[position] for position in open_requests)
+
+
+def _starts_a_run(entry: journal.Entry) -> TypeGuard[journal.EventPublished]:
+    return isinstance(entry, journal.EventPublished) and isinstance(entry.event, Detached) and not entry.discarded

@@ -12,11 +12,11 @@ from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from planwerk.runtime.agents import NamedAgents
 from planwerk.runtime.answers import hand_in
 from planwerk.runtime.driver import RunDriver
 from planwerk.runtime.live import LiveHub
 from planwerk.runtime.ports import Lease
-from planwerk.runtime.profiles import BlueprintRegistry
 from planwerk.runtime.programs import Programs
 from planwerk.runtime.worker import LEASE_SECONDS, Worker
 from planwerk.storage.in_memory.contexts import InMemoryContexts
@@ -55,6 +55,8 @@ class Setting:
     config: AgentConfig
     programs: Programs
     contexts: SharedContexts
+    agents: NamedAgents
+    """Blueprints that are served, and those that stand for profiles."""
     respond: Respond | None = None
     """How people answer what the run asks; each answer comes after a while, and some come twice."""
 
@@ -65,6 +67,8 @@ class Outcome:
 
     run: RunId
     entries: list[journal.Entry] = field(default_factory=list[journal.Entry])
+    others: list[list[journal.Entry]] = field(default_factory=list[list[journal.Entry]])
+    """Journals of the runs that were asked for (E8.2)."""
     appends: list[int] = field(default_factory=list[int])
     """The version after each append of an owner, in order."""
     live: dict[int, Hashable] = field(default_factory=dict[int, Hashable])
@@ -104,7 +108,8 @@ class SimulatedProcess:
             queue=FaultyWorkQueue(self, world.queue),
             contexts=setting.contexts,
             live=LiveHub(),
-            blueprints=BlueprintRegistry([setting.blueprint]),
+            blueprints=setting.agents.blueprints,
+            agents=setting.agents,
             programs=setting.programs,
             clock=world.now_microseconds,
             name=name,
@@ -158,6 +163,8 @@ class SimulatedProcess:
 
     def appended(self, run: RunId, version: int) -> None:
         outcome = self.world.outcome
+        if run != outcome.run:
+            return
         outcome.appends.append(version)
         for driver in reversed(self.worker.drivers_made):
             if driver.opened is not None and driver.run == run:
@@ -216,6 +223,8 @@ class World:
             await self._deliver_again()
         await self._shut_down()
         self.outcome.entries = await self.journal.read(self.outcome.run)
+        others = {item.run: None for item in await self.journal.feed(0, MAX_MOMENTS) if item.run != self.outcome.run}
+        self.outcome.others = [await self.journal.read(run) for run in others]
         return self.outcome
 
     async def _open(self) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Final
 from planwerk.messages.events import UserMessageEvent
 from planwerk.messages.prompts import user_prompt
 from planwerk.models.catalogue import CatalogueSettings, ModelCatalogue
-from planwerk.providing import standard_providers
+from planwerk.providing import find_in, standard_providers
+from planwerk.runtime.agents import NamedAgents
 from planwerk.runtime.local import system_clock
 from planwerk.runtime.programs import Programs
 from planwerk.testing.faults import FaultPlan
@@ -27,7 +28,7 @@ from planwerk.testing.faulty_storage import SharedContexts
 from planwerk.testing.interleaving import task_factory
 from planwerk.testing.people import Respond
 from planwerk.testing.promises import Joins, broken_promises, joins_of
-from planwerk.testing.runs import Provider
+from planwerk.testing.runs import Provider, defined_blueprints
 from planwerk.testing.simulated_world import Outcome, Setting, World
 from planwerk.testing.virtual_clock import virtual_time
 from planwerk.workflow.blueprint import Agent, AgentConfig
@@ -83,6 +84,7 @@ def simulate(
     model: Model | Callable[[], Model] | None = None,
     respond: Respond | None = None,
     providers: Iterable[Provider] = (),
+    agents: Mapping[str, type[Agent]] | None = None,
 ) -> SimulationReport:
     """Run a blueprint once per seed, with that seed's faults, and check what every run must keep.
 
@@ -96,12 +98,13 @@ def simulate(
             in mid-answer asks it again.
         respond: How people answer, as of `run_workflow`; they take their time, and some answer twice.
         providers: Pairs of a type and a function that makes it, for what your steps ask for.
+        agents: Blueprints by the id of the profile under which the run asks for them; their runs are played too.
 
     Raises:
         SimulationFailed: A seed broke a promise.
         WorkflowError: The workflow breaks an obligation; nothing was started.
     """
-    simulation = _Simulation(blueprint, start, config, model, respond, tuple(providers))
+    simulation = _Simulation(blueprint, start, config, model, respond, tuple(providers), agents)
     with _quiet_logs():
         return simulation.run(seeds)
 
@@ -115,19 +118,21 @@ class _Simulation:
         model: Model | Callable[[], Model] | None,
         respond: Respond | None,
         providers: Sequence[Provider],
+        agents: Mapping[str, type[Agent]] | None,
     ) -> None:
         self._blueprint = blueprint
         self._model = model
         self._models = ModelCatalogue(CatalogueSettings(), environment={}, local_servers=())
         contexts = SharedContexts()
+        named = NamedAgents(dict.fromkeys([blueprint, *defined_blueprints()]), agents)
         provided = standard_providers(
-            models=self._models, contexts=contexts, find_blueprint=lambda name: blueprint, clock=system_clock
+            models=self._models, contexts=contexts, find_blueprint=find_in(named.blueprints), clock=system_clock
         )
         for annotation, provider in providers:
             provided.register(annotation, provider)
         event = UserMessageEvent(messages=(user_prompt(start),)) if isinstance(start, str) else start
         settings = config if config is not None else blueprint.config()
-        self._setting = Setting(blueprint, event, settings, Programs(provided), contexts, respond)
+        self._setting = Setting(blueprint, event, settings, Programs(provided), contexts, named, respond)
         self._composition = self._setting.programs.get(blueprint, type(event), type(settings)).composition
 
     def run(self, seeds: Iterable[int]) -> SimulationReport:

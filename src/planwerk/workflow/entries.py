@@ -58,6 +58,18 @@ class RunOpened:
     """Whether the thread had a title that is not a fallback; None where there is no thread (C1.1)."""
     expires: Microseconds | None = None
     """When the run, once it has ended, is forgotten with its journal; None keeps it."""
+    parent: str | None = None
+    """The run that asked for this one (E8.2, E8.4)."""
+    request: str | None = None
+    """The request there that its end answers; None for a run that nobody waits for."""
+    chain: list[str] = field(default_factory=list[str])
+    """Agents of the runs above, the first one first."""
+    context_thread: str | None = None
+    """The thread whose context it shares without being a run of it."""
+    on_behalf_of: dict[str, Any] | None = None
+    """With whose rights it works, where that is not its actor (E8.4)."""
+    detached: dict[str, Any] | None = None
+    """Of a detached run: what `runtime.detaching` keeps of its order and its retries (E8.4)."""
 
 
 @dataclass(slots=True)

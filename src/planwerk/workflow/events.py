@@ -62,6 +62,8 @@ class Event(BaseModel):
     ephemeral: ClassVar[bool] = False
     answered_by: ClassVar[tuple[type[Event], ...]] = ()
     """Classes of which one answers this event from outside the run: a person, an agent, a timer (E8)."""
+    leaves_run: ClassVar[bool] = False
+    """Whether it does its work outside the run, so that no step has to take it (E8.4)."""
 
     def __init_subclass__(
         cls,

@@ -6,6 +6,7 @@ one; they get ids as arguments.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import threading
@@ -41,6 +42,17 @@ def parse_id(text: object, kind: Callable[[str], IdT]) -> IdT:
     if not isinstance(text, str) or UUID7.fullmatch(text) is None:
         raise MalformedId(str(text), getattr(kind, "__name__", "id").removesuffix("Id").lower())
     return kind(text)
+
+
+def derived_id(base: str, *parts: str) -> str:
+    """The id of what follows from others, always the same: a UUIDv7 of the time of `base`, the rest a digest of all.
+
+    Whoever makes the thing twice, after a crash or in two processes, gives it one id.
+    """
+    digest = hashlib.sha256("\0".join((base, *parts)).encode()).hexdigest()
+    time_text = base[:13] if UUID7.fullmatch(base) else f"{digest[:8]}-{digest[8:12]}"
+    variant = "89ab"[int(digest[12], 16) & 3]
+    return f"{time_text}-7{digest[13:16]}-{variant}{digest[16:19]}-{digest[19:31]}"
 
 
 class IdSource:

@@ -58,6 +58,16 @@ class OutsideRequest(ControlAndDisplayEvent):
         """The event that answers it when its time is over."""
         raise NotImplementedError
 
+    def fitting(self, answer: Event) -> Event | None:
+        """The answer as one of the classes that may answer this request; None if it is of no such class.
+
+        Who answers may know only what kind of request it was: `AgentEndedEvent` stands for `AskResearcher.Ended`.
+        """
+        if type(answer) in self.answered_by:
+            return answer
+        mine = next((response for response in self.answered_by if type(answer) in response.__bases__), None)
+        return mine.as_class(answer) if mine is not None else None
+
     @classmethod
     def timed_out(cls) -> type[Event] | None:
         """The answer that says that none came; a request whose `TimedOut` no step takes may not have a timeout."""

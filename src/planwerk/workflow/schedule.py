@@ -324,7 +324,7 @@ class RunSchedule:
         self._changes += 1
         self._touched.add(scope)
         if not kind.takers and not kind.watchers:
-            if not kind.is_outcome:
+            if not kind.is_outcome and not kind.cls.leaves_run:
                 self.untaken[type(seen.event).__name__] = None
             return
         for step, place in kind.takers:

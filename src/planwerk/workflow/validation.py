@@ -232,7 +232,7 @@ def _output_problems(plan: ScopePlan, step: StepPlan, where: str) -> Iterator[Pr
         if kind is None or not issubclass(cls, ControlEvent) or kind.is_stop or kind.is_outcome:
             continue
         goes_somewhere = kind.takers or kind.watchers or kind.call is not None or cls.answered_by
-        if not goes_somewhere and not getattr(cls, "leaves_run", False):
+        if not goes_somewhere and not cls.leaves_run:
             yield Problem(
                 where,
                 "E6.3",

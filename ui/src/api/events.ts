@@ -8,6 +8,175 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * AgentEndedEvent
+         * @description The run that was asked for ended with a stop.
+         *
+         *     Attributes:
+         *         run: Its id.
+         *         stop: Its stop, of whatever class.
+         *         used: What it used, runs below it included; counted for this run too.
+         */
+        AgentEndedEvent: {
+            /** @constant */
+            family: "both";
+            /**
+             * Run
+             * @default
+             */
+            run: string;
+            /** Stop */
+            stop: {
+                family?: string;
+                type: string;
+            } & {
+                [key: string]: unknown;
+            };
+            /** @constant */
+            type: "AgentEndedEvent";
+            /**
+             * @default {
+             *       "cost": null,
+             *       "model_calls": 0,
+             *       "usage": {}
+             *     }
+             */
+            used: components["schemas"]["AgentUsage"];
+        };
+        /**
+         * AgentFailedEvent
+         * @description The run that was asked for failed, was stopped, or could not be started.
+         *
+         *     Attributes:
+         *         run: Its id; None where there is none, as when it was refused.
+         *         code: Code of the error; `run_stopped` where somebody stopped it.
+         *         message: What happened, for people.
+         *         used: What it used, runs below it included; counted for this run too.
+         */
+        AgentFailedEvent: {
+            /** Code */
+            code: string;
+            /** @constant */
+            family: "both";
+            /**
+             * Http Status
+             * @default 500
+             */
+            http_status: number;
+            /** Message */
+            message: string;
+            /**
+             * Run
+             * @default null
+             */
+            run: string | null;
+            /** @constant */
+            type: "AgentFailedEvent";
+            /**
+             * @default {
+             *       "cost": null,
+             *       "model_calls": 0,
+             *       "usage": {}
+             *     }
+             */
+            used: components["schemas"]["AgentUsage"];
+            /**
+             * What To Do
+             * @default
+             */
+            what_to_do: string;
+        };
+        /**
+         * AgentInTheLoop
+         * @description Asks another agent: a run of its own, which this run waits for (E8.2).
+         *
+         *     A distinct use is a subclass in one line, taken as `AskResearcher.Ended`, `.Failed` and `.TimedOut`.
+         *
+         *     Attributes:
+         *         profile: Id of the profile that is asked. The person whose run asks must have the right to use it.
+         *         blueprint: Or a blueprint that is served, with its default settings.
+         *         start: What its run begins with.
+         *         message: Or a text, which it gets as a person's message.
+         *         thread: `new`: it has a thread context of its own. `same`: it shares that of this run.
+         *         timeout_seconds: After this long the request is answered by its `TimedOut`, which a step then has to take,
+         *             and the run is stopped; None waits for ever.
+         */
+        AgentInTheLoop: {
+            /**
+             * Blueprint
+             * @default null
+             */
+            blueprint: string | null;
+            /** @constant */
+            family: "both";
+            /**
+             * Message
+             * @default null
+             */
+            message: string | null;
+            /**
+             * Profile
+             * @default null
+             */
+            profile: string | null;
+            /**
+             * Start
+             * @default null
+             */
+            start: ({
+                family?: string;
+                type: string;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            /**
+             * Thread
+             * @default new
+             * @enum {string}
+             */
+            thread: "new" | "same";
+            /**
+             * Timeout Seconds
+             * @default null
+             */
+            timeout_seconds: number | null;
+            /** @constant */
+            type: "AgentInTheLoop";
+        };
+        /**
+         * AgentTimedOutEvent
+         * @description The run that was asked for had not ended in time; it is stopped.
+         */
+        AgentTimedOutEvent: {
+            /** @constant */
+            family: "both";
+            /** @constant */
+            type: "AgentTimedOutEvent";
+        };
+        /**
+         * AgentUsage
+         * @description What a run and the runs below it have used.
+         *
+         *     Attributes:
+         *         usage: Tokens by kind.
+         *         cost: In USD, as text; None when no price is known.
+         */
+        AgentUsage: {
+            /**
+             * Cost
+             * @default null
+             */
+            cost: string | null;
+            /**
+             * Model Calls
+             * @default 0
+             */
+            model_calls: number;
+            /** Usage */
+            usage?: {
+                [key: string]: number;
+            };
+        };
+        /**
          * AnswerCheckpointEvent
          * @description What has been streamed of an answer so far; written every two seconds, superseded by the whole (E4.8).
          */
@@ -459,6 +628,70 @@ export interface components {
             query: string;
             /** @constant */
             type: "ConversationContextualizedEvent";
+        };
+        /**
+         * Detached
+         * @description Starts a run that nobody waits for: after the answer, at its own pace, once (E8.4).
+         *
+         *     It is accepted in the append that publishes it, also beside a stop, and is not stopped with the run that asked. It
+         *     runs under a system actor with the rights of who asked.
+         *
+         *     Attributes:
+         *         key: Of several with one key, the first is run and the others are not; None runs it for certain.
+         *         order_key: Those with one order key run one after another, in the order in which they were accepted.
+         *         retries: How often a failed run is tried again, each time as a run of its own.
+         *         backoff_seconds: Before the first of these; each later one waits twice as long.
+         */
+        Detached: {
+            /**
+             * Backoff Seconds
+             * @default 10
+             */
+            backoff_seconds: number;
+            /**
+             * Blueprint
+             * @default null
+             */
+            blueprint: string | null;
+            /** @constant */
+            family: "both";
+            /**
+             * Key
+             * @default null
+             */
+            key: string | null;
+            /**
+             * Message
+             * @default null
+             */
+            message: string | null;
+            /**
+             * Order Key
+             * @default null
+             */
+            order_key: string | null;
+            /**
+             * Profile
+             * @default null
+             */
+            profile: string | null;
+            /**
+             * Retries
+             * @default 3
+             */
+            retries: number;
+            /**
+             * Start
+             * @default null
+             */
+            start: ({
+                family?: string;
+                type: string;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            /** @constant */
+            type: "Detached";
         };
         /**
          * ErrorInfo
@@ -989,7 +1222,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        RunEvent: components["schemas"]["AnswerCheckpointEvent"] | components["schemas"]["AnswerInterruptedEvent"] | components["schemas"]["AskChatEvent"] | components["schemas"]["AskConfirmationEvent"] | components["schemas"]["AskInputEvent"] | components["schemas"]["AskPersonEvent"] | components["schemas"]["ChatAnsweredEvent"] | components["schemas"]["ChatTimedOutEvent"] | components["schemas"]["CompleteConversationEvent"] | components["schemas"]["ComposePromptEvent"] | components["schemas"]["ConfirmationAnsweredEvent"] | components["schemas"]["ConfirmationTimedOutEvent"] | components["schemas"]["ContextualizeConversationEvent"] | components["schemas"]["ConversationContextualizedEvent"] | components["schemas"]["ExceptionEvent"] | components["schemas"]["FollowUpsSuggestedEvent"] | components["schemas"]["InputAnsweredEvent"] | components["schemas"]["InputTimedOutEvent"] | components["schemas"]["LLMEvent"] | components["schemas"]["LLMStopEvent"] | components["schemas"]["MessageClearedEvent"] | components["schemas"]["MetaQuestionAskedEvent"] | components["schemas"]["OutsideRequest"] | components["schemas"]["PromptComposedEvent"] | components["schemas"]["QuestionCondensedEvent"] | components["schemas"]["RefusalStopEvent"] | components["schemas"]["StartEvent"] | components["schemas"]["SteeringMessageEvent"] | components["schemas"]["StepWarningEvent"] | components["schemas"]["StopEvent"] | components["schemas"]["Timer"] | components["schemas"]["TimerFiredEvent"] | components["schemas"]["TitleSuggestedEvent"] | components["schemas"]["UserMessageEvent"];
+        RunEvent: components["schemas"]["AgentEndedEvent"] | components["schemas"]["AgentFailedEvent"] | components["schemas"]["AgentInTheLoop"] | components["schemas"]["AgentTimedOutEvent"] | components["schemas"]["AnswerCheckpointEvent"] | components["schemas"]["AnswerInterruptedEvent"] | components["schemas"]["AskChatEvent"] | components["schemas"]["AskConfirmationEvent"] | components["schemas"]["AskInputEvent"] | components["schemas"]["AskPersonEvent"] | components["schemas"]["ChatAnsweredEvent"] | components["schemas"]["ChatTimedOutEvent"] | components["schemas"]["CompleteConversationEvent"] | components["schemas"]["ComposePromptEvent"] | components["schemas"]["ConfirmationAnsweredEvent"] | components["schemas"]["ConfirmationTimedOutEvent"] | components["schemas"]["ContextualizeConversationEvent"] | components["schemas"]["ConversationContextualizedEvent"] | components["schemas"]["Detached"] | components["schemas"]["ExceptionEvent"] | components["schemas"]["FollowUpsSuggestedEvent"] | components["schemas"]["InputAnsweredEvent"] | components["schemas"]["InputTimedOutEvent"] | components["schemas"]["LLMEvent"] | components["schemas"]["LLMStopEvent"] | components["schemas"]["MessageClearedEvent"] | components["schemas"]["MetaQuestionAskedEvent"] | components["schemas"]["OutsideRequest"] | components["schemas"]["PromptComposedEvent"] | components["schemas"]["QuestionCondensedEvent"] | components["schemas"]["RefusalStopEvent"] | components["schemas"]["StartEvent"] | components["schemas"]["SteeringMessageEvent"] | components["schemas"]["StepWarningEvent"] | components["schemas"]["StopEvent"] | components["schemas"]["Timer"] | components["schemas"]["TimerFiredEvent"] | components["schemas"]["TitleSuggestedEvent"] | components["schemas"]["UserMessageEvent"];
         /**
          * RunPaused
          * @description Nothing of the run works: it waits for people, other runs or timers (E1.8).

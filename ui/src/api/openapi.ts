@@ -1569,6 +1569,8 @@ export interface components {
             message: string | null;
             /** Model Calls */
             model_calls: number;
+            /** Parent Run */
+            parent_run: string | null;
             /** Profile */
             profile: string | null;
             /** Profile Name */

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from planwerk.access.actions import Action, Resource
 from planwerk.access.authorize import allowed, authorize
 from planwerk.access.principal import Principal
+from planwerk.runtime.agents import profile_resource
 from planwerk.runtime.profiles import Profile, ProfileArtifact
 from planwerk.server.authentication import SignedIn
 from planwerk.server.etags import IfMatchFailed, etag, version_of
@@ -17,7 +18,6 @@ from planwerk.server.parts import (
     Parts,
     find_profile,
     locale_of,
-    profile_resource,
     usable_profiles,
 )
 from planwerk.server.shapes import (

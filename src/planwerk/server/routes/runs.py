@@ -304,4 +304,5 @@ def run_view(record: RunRecord, *, shows_cost: bool) -> RunView:
         model_calls=summary.get("model_calls", 0),
         executions=summary.get("executions", 0),
         expires=wire_time(record.expires_microseconds) if record.expires_microseconds is not None else None,
+        parent_run=record.parent_run,
     )
