@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from planwerk.cli import accounts, chat, check, config, doctor, graph, keys, new, profiles, run, serve
+from planwerk.cli import accounts, chat, check, config, doctor, graph, keys, new, profiles, run, serve, worker
 from planwerk.cli.errors import report, tell
 from planwerk.cli.exit_codes import ExitCode
 from planwerk.workflow.errors import PlanwerkError
@@ -92,6 +92,7 @@ def root(
 
 
 app.command("serve")(serve.serve)
+app.command("worker")(worker.worker)
 app.command("run")(run.run)
 app.command("chat")(chat.chat)
 app.command("check")(check.check)

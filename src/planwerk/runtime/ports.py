@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from planwerk.workflow.entries import Entry
 from planwerk.workflow.ids import RunId
@@ -76,9 +76,20 @@ class WorkQueue(Protocol):
         ...
 
     async def take(
-        self, worker: str, *, now_microseconds: int, lease_microseconds: int, run: RunId | None = None
+        self,
+        worker: str,
+        *,
+        now_microseconds: int,
+        lease_microseconds: int,
+        run: RunId | None = None,
+        leaving: Collection[RunId] = (),
     ) -> Lease | None:
-        """Lease a run that nobody holds, or whose lease has lapsed; this one if it is named. None if there is none."""
+        """Lease a run that nobody holds, or whose lease has lapsed. None if there is none.
+
+        Args:
+            run: Lease this one or none.
+            leaving: Runs that are for others to take.
+        """
         ...
 
     async def renew(self, lease: Lease, *, until_microseconds: int) -> Lease | None:
@@ -127,6 +138,14 @@ class ContextStore(Protocol):
         """Drop everything of an owner."""
         ...
 
+    async def owners(self, scope: str, key: str) -> dict[str, Any]:
+        """The values of a key by owner, of every owner of the scope that has it."""
+        ...
+
+    def foreign_changes(self) -> AsyncGenerator[None]:
+        """One item at once, then one for each time another process may have changed something."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
@@ -151,13 +170,39 @@ class RunRecord:
     """Usage, cost, executions, model calls."""
     expires_microseconds: int | None = None
     """When it is forgotten, once it has ended; None keeps it."""
+    title: str = ""
+    """The first words of what was asked; empty where the run began otherwise."""
+    forked_from: str | None = None
+    """The run it was forked from (E7.8)."""
+    forked_at: int | None = None
+    """The position there up to which it has the same events."""
+
+    @property
+    def owner(self) -> str | None:
+        """The account that started it; None for runs that no person started."""
+        return str(self.actor.get("id")) if self.actor.get("kind") == "user" else None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Which runs a list is of; None is any."""
+
+    owner: str | None = None
+    """Account that started them."""
+    statuses: frozenset[str] | None = None
+    profile: str | None = None
+    thread: str | None = None
+    workspace: str | None = None
+
+
+ANY_RUN: Final = RunFilter()
 
 
 class RunRecords(Protocol):
     """Summaries of runs, for `GET /api/runs/{r}` and lists."""
 
     async def put(self, record: RunRecord) -> None:
-        """Store a record; the later one of a run replaces the earlier."""
+        """Store a record; the later one of a run replaces the earlier, but an end is never taken back."""
         ...
 
     async def get(self, run: str) -> RunRecord | None: ...
@@ -171,8 +216,14 @@ class RunRecords(Protocol):
     async def forget(self, run: str) -> None: ...
 
     async def newest(
-        self, tenant: str, *, before_microseconds: int | None = None, limit: int = 50, workspace: str | None = None
-    ) -> list[RunRecord]: ...
+        self, tenant: str, wanted: RunFilter = ANY_RUN, *, before: tuple[int, str] | None = None, limit: int = 50
+    ) -> list[RunRecord]:
+        """The runs of a tenant that fit a filter, the one started last first.
+
+        Args:
+            before: Start (microseconds) and id of a run; those listed after it are given.
+        """
+        ...
 
 
 Clock = Callable[[], int]

@@ -215,7 +215,7 @@ def _tell(memory: RunMemory, event: RunFact, at: int, into: Projection) -> None:
 
 
 class Projector:
-    """Follows the journals and records their facts; one per installation."""
+    """Follows the journals and records their facts; one process of an installation at a time (`ownership.py`)."""
 
     def __init__(self, store: Journal, records: RunRecords, workspaces: Workspaces) -> None:
         self._journal = store
@@ -228,6 +228,13 @@ class Projector:
         """How far the journals have been read; what lies between has no facts."""
         self._begun = False
         self._one_at_a_time = asyncio.Lock()
+        self._fence: int | None = None
+
+    cursor_name: str = CURSOR
+
+    def own(self, fence: int | None) -> None:
+        """Move the cursor under this fence, and begin at what is stored: another process may have moved it."""
+        self._fence, self._begun = fence, False
 
     async def run(self) -> None:
         """Project until cancelled; an error is logged and tried again, nothing is skipped."""
@@ -287,14 +294,14 @@ class Projector:
                     WorkspaceId(opened.workspace or ""),
                     projection.facts,
                     turns=projection.turns,
-                    cursor=CursorMove(CURSOR, self._stored, item.feed),
+                    cursor=CursorMove(CURSOR, self._stored, item.feed, self._fence),
                 )
             except NotFound as gone:
                 log.warning("run %s has no log to report to: %s", item.run, gone)
-                await self._workspaces.storage.save_cursor(CURSOR, item.feed)
+                await self._workspaces.storage.save_cursor(CURSOR, item.feed, fence=self._fence)
             self._stored = item.feed
         elif isinstance(item.entries[-1], journal.RunEnded) or item.feed - self._stored >= BATCH:
-            await self._workspaces.storage.save_cursor(CURSOR, item.feed)
+            await self._workspaces.storage.save_cursor(CURSOR, item.feed, fence=self._fence)
             self._stored = item.feed
         if isinstance(item.entries[-1], journal.RunEnded):
             self._memories.pop(item.run, None)

@@ -20,7 +20,7 @@ from planwerk.runtime.hub_sink import HubSink
 from planwerk.runtime.live import LiveChannel
 from planwerk.runtime.log_context import log_as
 from planwerk.runtime.ports import Clock, ContextStore, Journal, Lease, WorkQueue
-from planwerk.runtime.profiles import BlueprintRegistry, ProfileInvalid
+from planwerk.runtime.profiles import BlueprintRegistry, ProfileInvalid, UnknownBlueprint
 from planwerk.runtime.programs import Programs
 from planwerk.workflow import entries as journal
 from planwerk.workflow.errors import PlanwerkError, WorkflowError
@@ -40,7 +40,8 @@ FIRST_WAIT_SECONDS: Final = 0.1
 LONGEST_WAIT_SECONDS: Final = 5.0
 """Before a run is taken again whose journal could not be read or written."""
 STOP: Final = "stop"
-"""Scope of what is kept of stops that came while nobody drove the run."""
+"""Scope of what is kept of stops that came while nobody drove the run here."""
+STOPPED_BY: Final = "by"
 HAND_OVER_SECONDS: Final = 2.0
 """How long a run may take to be handed over at a shutdown, its steps being cancelled."""
 
@@ -64,6 +65,8 @@ class Worker:
 
     Args:
         name: Names this worker in leases and journals.
+        max_runs: Runs driven at once; 0 drives none.
+        is_helper: Another process serves: runs of blueprints that are not here are left to it, not ended.
     """
 
     def __init__(
@@ -79,6 +82,7 @@ class Worker:
         name: str,
         lease_seconds: float = LEASE_SECONDS,
         max_runs: int = MAX_RUNS,
+        is_helper: bool = False,
     ) -> None:
         self._journal = store
         self._queue = queue
@@ -90,6 +94,9 @@ class Worker:
         self._name = name
         self._lease_seconds = lease_seconds
         self._max_runs = max_runs
+        self._is_helper = is_helper
+        self._left: set[RunId] = set()
+        """Runs of blueprints that are not here."""
         self._drivers: dict[RunId, RunDriver] = {}
         self._tasks: dict[RunId, asyncio.Task[None]] = {}
         self._failures: dict[RunId, int] = {}
@@ -97,7 +104,8 @@ class Worker:
         self.who_stopped: Callable[[journal.RunOpened], Awaitable[str | None]] | None = None
         """Asked when a run is taken over: a stop may have been carried to a worker that died."""
         self._room = asyncio.Event()
-        self._room.set()
+        if max_runs > 0:
+            self._room.set()
         self._closing = asyncio.Event()
 
     @property
@@ -125,8 +133,10 @@ class Worker:
             waiting = asyncio.ensure_future(anext(changes))
             try:
                 while True:
-                    await asyncio.wait([waiting], timeout=POLL_SECONDS)
-                    if waiting.done():
+                    await asyncio.wait([waiting], timeout=min(POLL_SECONDS, self._lease_seconds))
+                    if not waiting.done():
+                        await self._drop_dead_leases()
+                    else:
                         waiting.result()
                         waiting = asyncio.ensure_future(anext(changes))
                     await self._take_all()
@@ -149,7 +159,10 @@ class Worker:
             if self._closing.is_set():
                 return
             lease = await self._queue.take(
-                self._name, now_microseconds=self._clock(), lease_microseconds=int(self._lease_seconds * 1e6)
+                self._name,
+                now_microseconds=self._clock(),
+                lease_microseconds=int(self._lease_seconds * 1e6),
+                leaving=self._left,
             )
             if lease is None:
                 return
@@ -161,13 +174,18 @@ class Worker:
             if len(self._tasks) >= self._max_runs:
                 self._room.clear()
 
+    def drives(self, run: RunId) -> bool:
+        """Whether the run is driven here and has not ended."""
+        driver = self._drivers.get(run)
+        return driver is not None and driver.opened is not None and not driver.is_over
+
     async def request_stop(self, run: RunId, who: str) -> None:
         """Stop a run that is driven here, or as soon as it is; returns when that is durable."""
         driver = self._drivers.get(run)
         if driver is not None and driver.opened is not None:
             await driver.request_stop(who)
         else:
-            await self._contexts.set(STOP, run, "by", who)
+            await self._contexts.set(STOP, run, STOPPED_BY, who)
 
     async def shutdown(self, *, seconds: float = 5.0) -> None:
         """Take nothing more; give runs this long to end, then hand them over (E7.5)."""
@@ -223,6 +241,8 @@ class Worker:
             return True
         if isinstance(found[0], journal.RunOpened):
             log_as(found[0])
+        if self._is_helper:
+            log.info("run %s is taken under fence %d, after %d entries", run, lease.fence, len(found))
         finished = False
         try:
             finished = isinstance(found[-1], journal.RunEnded) or await self._drive_found(lease, found)
@@ -231,6 +251,8 @@ class Worker:
                 self._live.ended(run)
             else:
                 self._live.restarted(run)
+        if self._is_helper:
+            log.info("run %s %s", run, "has ended" if finished else "is let go")
         if finished:
             await self._contexts.forget("run", run)
             await self._contexts.forget(STOP, run)
@@ -240,6 +262,10 @@ class Worker:
         try:
             driver = self._driver(lease, found)
         except PlanwerkError as error:
+            if self._is_helper and isinstance(error, UnknownBlueprint):
+                log.warning("run %s is left to another process: %s", lease.run, error.message)
+                self._left.add(lease.run)
+                return False
             return await self._break_off(lease, found, error)
         self._drivers[lease.run] = driver
         renewing = asyncio.get_running_loop().create_task(self._renew(driver, lease))
@@ -276,7 +302,7 @@ class Worker:
         """Whether somebody asked the run to stop before this worker had it."""
         if driver.opened is None or driver.is_over:
             return None
-        kept = await self._contexts.get(STOP, driver.run, "by")
+        kept = await self._contexts.get(STOP, driver.run, STOPPED_BY)
         if kept.version:
             return str(kept.value)
         return await self.who_stopped(driver.opened) if self.who_stopped is not None else None

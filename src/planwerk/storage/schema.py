@@ -158,6 +158,15 @@ command_results: Final = Table(
 
 cursors: Final = Table("cursors", metadata, _text("name", primary_key=True), _number("position"))
 
+cursor_leases: Final = Table(
+    "cursor_leases",
+    metadata,
+    _text("name", primary_key=True),
+    _text("owner", nullable=True),
+    _number("fence"),
+    _number("lease_until"),  # microseconds since the epoch
+)
+
 # Runs: journals, queue, records, contexts (owned by the runtime's adapters) -------------------------------------------
 
 journal_appends: Final = Table(
@@ -191,12 +200,15 @@ run_records: Final = Table(
     _text("tenant"),
     _text("workspace", nullable=True),
     _text("thread", nullable=True),
+    _text("owner", nullable=True),  # the account that started it
+    _text("profile", nullable=True),
     _text("status"),
     _number("started"),  # microseconds since the epoch
     _number("expires", nullable=True),  # of a run that has ended and is to be forgotten
     _text("data"),
     Index(None, "expires"),
     Index(None, "tenant", "started"),
+    Index(None, "tenant", "owner", "started"),
     Index(None, "thread", "started"),
 )
 

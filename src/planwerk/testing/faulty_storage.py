@@ -7,7 +7,7 @@ its answer is lost.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from typing import Any, Protocol, TypeVar
 
 from planwerk.runtime.ports import ContextStore, ContextValue, FeedItem, Lease
@@ -121,12 +121,22 @@ class FaultyWorkQueue:
         await self._do("enqueue", lambda: self._store.enqueue(run, not_before_microseconds=not_before_microseconds))
 
     async def take(
-        self, worker: str, *, now_microseconds: int, lease_microseconds: int, run: RunId | None = None
+        self,
+        worker: str,
+        *,
+        now_microseconds: int,
+        lease_microseconds: int,
+        run: RunId | None = None,
+        leaving: Collection[RunId] = (),
     ) -> Lease | None:
         return await self._do(
             "take",
             lambda: self._store.take(
-                worker, now_microseconds=now_microseconds, lease_microseconds=lease_microseconds, run=run
+                worker,
+                now_microseconds=now_microseconds,
+                lease_microseconds=lease_microseconds,
+                run=run,
+                leaving=leaving,
             ),
         )
 
@@ -169,6 +179,13 @@ class SharedContexts:
     async def forget(self, scope: str, owner: str) -> None:
         await self._arrive()
         await self.store.forget(scope, owner)
+
+    async def owners(self, scope: str, key: str) -> dict[str, Any]:
+        await self._arrive()
+        return await self.store.owners(scope, key)
+
+    def foreign_changes(self) -> AsyncGenerator[None]:
+        return self.store.foreign_changes()
 
     async def _arrive(self) -> None:
         await asyncio.sleep(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planwerk.runtime.ports import RunRecord
+from planwerk.runtime.ports import ANY_RUN, RunFilter, RunRecord
 
 
 class InMemoryRunRecords:
@@ -12,7 +12,9 @@ class InMemoryRunRecords:
         self._records: dict[str, RunRecord] = {}
 
     async def put(self, record: RunRecord) -> None:
-        self._records[record.run] = record
+        known = self._records.get(record.run)
+        if known is None or known.ended_microseconds is None or record.ended_microseconds is not None:
+            self._records[record.run] = record
 
     async def get(self, run: str) -> RunRecord | None:
         return self._records.get(run)
@@ -35,16 +37,24 @@ class InMemoryRunRecords:
         self._records.pop(run, None)
 
     async def newest(
-        self, tenant: str, *, before_microseconds: int | None = None, limit: int = 50, workspace: str | None = None
+        self, tenant: str, wanted: RunFilter = ANY_RUN, *, before: tuple[int, str] | None = None, limit: int = 50
     ) -> list[RunRecord]:
         found = [
             record
             for record in self._records.values()
-            if record.tenant == tenant
-            and (workspace is None or record.workspace == workspace)
-            and (before_microseconds is None or record.started_microseconds < before_microseconds)
+            if record.tenant == tenant and _fits(record, wanted) and (before is None or _started(record) < before)
         ]
         return sorted(found, key=_started, reverse=True)[:limit]
+
+
+def _fits(record: RunRecord, wanted: RunFilter) -> bool:
+    return (
+        wanted.owner in {None, record.owner}
+        and (wanted.statuses is None or record.status in wanted.statuses)
+        and wanted.profile in {None, record.profile}
+        and wanted.thread in {None, record.thread}
+        and wanted.workspace in {None, record.workspace}
+    )
 
 
 def _started(record: RunRecord) -> tuple[int, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from dataclasses import dataclass
 
 from planwerk.runtime.ports import Lease
@@ -31,13 +31,19 @@ class InMemoryWorkQueue:
         self._wakeups.wake()
 
     async def take(
-        self, worker: str, *, now_microseconds: int, lease_microseconds: int, run: RunId | None = None
+        self,
+        worker: str,
+        *,
+        now_microseconds: int,
+        lease_microseconds: int,
+        run: RunId | None = None,
+        leaving: Collection[RunId] = (),
     ) -> Lease | None:
         candidates = self._runs.items() if run is None else [(run, self._runs.get(run, _Waiting(until=2**62)))]
         free = [
             (waiting.not_before, key)
             for key, waiting in candidates
-            if waiting.not_before <= now_microseconds and waiting.until <= now_microseconds
+            if waiting.not_before <= now_microseconds and waiting.until <= now_microseconds and key not in leaving
         ]
         if not free:
             return None

@@ -7,23 +7,20 @@ import sqlite3
 from dataclasses import asdict
 from typing import Any, Final
 
-from planwerk.runtime.ports import RunRecord
+from planwerk.runtime.ports import ANY_RUN, RunFilter, RunRecord
 from planwerk.storage.sqlite.database import SqliteDatabase
 
 PUT: Final = """
-    INSERT INTO run_records (run, tenant, workspace, thread, status, started, expires, data)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO run_records (run, tenant, workspace, thread, owner, profile, status, started, expires, data)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (run) DO UPDATE SET status = excluded.status, expires = excluded.expires, data = excluded.data
+    WHERE json_extract(run_records.data, '$.ended_microseconds') IS NULL
+       OR json_extract(excluded.data, '$.ended_microseconds') IS NOT NULL
 """
 GET: Final = "SELECT data FROM run_records WHERE run = ?"
 OF_THREAD: Final = "SELECT data FROM run_records WHERE tenant = ? AND thread = ? ORDER BY started, run"
 EXPIRED: Final = "SELECT run FROM run_records WHERE expires <= ? ORDER BY expires LIMIT ?"
 FORGET: Final = "DELETE FROM run_records WHERE run = ?"
-NEWEST: Final = """
-    SELECT data FROM run_records
-    WHERE tenant = ?1 AND (?2 IS NULL OR started < ?2) AND (?3 IS NULL OR workspace = ?3)
-    ORDER BY started DESC, run DESC LIMIT ?4
-"""
 
 
 class SqliteRunRecords:
@@ -38,6 +35,8 @@ class SqliteRunRecords:
             record.tenant,
             record.workspace,
             record.thread,
+            record.owner,
+            record.profile,
             record.status,
             record.started_microseconds,
             record.expires_microseconds if record.ended_microseconds is not None else None,
@@ -62,9 +61,22 @@ class SqliteRunRecords:
         await self._database.write(lambda connection: connection.execute(FORGET, (run,)))
 
     async def newest(
-        self, tenant: str, *, before_microseconds: int | None = None, limit: int = 50, workspace: str | None = None
+        self, tenant: str, wanted: RunFilter = ANY_RUN, *, before: tuple[int, str] | None = None, limit: int = 50
     ) -> list[RunRecord]:
-        return self._find(NEWEST, (tenant, before_microseconds, workspace, limit))
+        conditions, values = ["tenant = ?"], list[Any]([tenant])
+        for column in ("owner", "profile", "thread", "workspace"):
+            value = getattr(wanted, column)
+            if value is not None:
+                conditions.append(f"{column} = ?")
+                values.append(value)
+        if wanted.statuses is not None:
+            conditions.append(f"status IN ({','.join('?' * len(wanted.statuses))})")
+            values += sorted(wanted.statuses)
+        if before is not None:
+            conditions.append("(started, run) < (?, ?)")
+            values += before
+        order = "ORDER BY started DESC, run DESC LIMIT ?"
+        return self._find(f"SELECT data FROM run_records WHERE {' AND '.join(conditions)} {order}", (*values, limit))
 
     def _find(self, statement: str, parameters: tuple[Any, ...]) -> list[RunRecord]:
         def find(connection: sqlite3.Connection) -> list[Any]:
