@@ -20,6 +20,7 @@ from planwerk.access.service import AccessService
 from planwerk.models.catalogue import CatalogueSettings, ModelCatalogue
 from planwerk.providing import find_in, standard_providers
 from planwerk.runtime.execution import ExecutionContext
+from planwerk.runtime.forks import Forks
 from planwerk.runtime.host import Host
 from planwerk.runtime.housekeeping import Housekeeping
 from planwerk.runtime.live import LiveHub
@@ -281,6 +282,13 @@ class Planwerk:
         self._stops = StopsFromElsewhere(self.worker, stores.contexts)
         self.housekeeping = Housekeeping(
             stores.journal, stores.records, stores.queue, stores.contexts, clock=self.clock
+        )
+        self.forks = Forks(
+            blueprints=self.blueprints,
+            store=stores.journal,
+            queue=stores.queue,
+            records=stores.records,
+            clock=self.clock,
         )
         self.host = Host(
             workspaces=self.workspaces,

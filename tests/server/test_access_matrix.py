@@ -62,10 +62,13 @@ ANSWERS: Final = {
     "post_message": OWN,
     "answer_again": OWN,
     "start_run": HERS_AND_ADMINS,
+    "list_runs": ALL,
     "read_run": OWN,
     "read_timeline": OWN,
     "read_graph": OWN,
     "stop_run": OWN,
+    "fork_run": OWN,
+    "replay_run": OWN,
     "stream_run": OWN,
     "v1_models": ALL,
     "v1_model": HERS_AND_ADMINS,
@@ -149,10 +152,13 @@ REQUESTS: Final[dict[str, Request]] = {
         {"message_id": i["message"], "run_id": i["new"]},
     ),
     "start_run": lambda i: ("POST", f"/api/profiles/{i['profile']}/runs", {"message": "Explain"}),
+    "list_runs": lambda _: ("GET", "/api/runs", None),
     "read_run": lambda i: ("GET", f"/api/runs/{i['run']}", None),
     "read_timeline": lambda i: ("GET", f"/api/runs/{i['run']}/timeline", None),
     "read_graph": lambda i: ("GET", f"/api/runs/{i['run']}/graph", None),
     "stop_run": lambda i: ("POST", f"/api/runs/{i['run']}/stop", None),
+    "fork_run": lambda i: ("POST", f"/api/runs/{i['run']}/fork", {"position": 2}),
+    "replay_run": lambda i: ("POST", f"/api/runs/{i['run']}/replay", None),
     "stream_run": lambda i: ("GET", f"/api/runs/{i['run']}/stream", None),
     "v1_models": lambda _: ("GET", "/v1/models", None),
     "v1_model": lambda i: ("GET", f"/v1/models/{i['profile']}", None),
@@ -254,8 +260,19 @@ async def test_lists_leave_out_what_is_not_for_the_asker(world: World) -> None:
         assert "hers" not in await listed(asker, "/v1/models")
         assert world.ids["workspace"] not in await listed(asker, "/api/workspaces")
         assert world.ids["key"] not in await listed(asker, "/api/keys")
+        assert world.ids["run"] not in await listed(asker, "/api/runs")
     assert world.ids["account"] not in await listed("tom", "/api/accounts")
     assert "Hers" in await listed("ada", "/api/profiles")
+    assert world.ids["run"] in await listed("ada", "/api/runs")
+
+
+async def test_a_fork_with_other_settings_needs_the_right_to_change_the_profile(world: World) -> None:
+    headers = {"Authorization": f"Bearer {world.keys['ada']}"}
+    body = {"position": 2, "config": {"llm": "openai:other"}}
+
+    refused = await ask(world.application, "POST", f"/api/runs/{world.ids['run']}/fork", headers=headers, body=body)
+
+    assert (refused.status, refused.json["code"]) == (403, "forbidden")
 
 
 async def test_a_key_does_no_more_than_its_scopes(world: World) -> None:

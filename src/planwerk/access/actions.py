@@ -50,6 +50,8 @@ class Action(StrEnum):
     """On a workspace: make a thread in it; on a thread: post, rename, retract."""
     RUN_READ = "run.read"
     RUN_STOP = "run.stop"
+    RUN_FORK = "run.fork"
+    """Make a run that goes on from a position of it; with other settings only with `profile.edit` besides."""
     RUN_INSPECT = "run.inspect"
     """Whole prompts, arguments marked secret, cost (S2.4)."""
 

@@ -12,7 +12,7 @@ from planwerk.access.ids import TenantId
 from planwerk.messages.events import UserMessageEvent
 from planwerk.runtime.errors import RunFailed, UnknownRun
 from planwerk.runtime.opening import open_run
-from planwerk.runtime.ports import Clock, Journal, RunRecord, RunRecords, WorkQueue
+from planwerk.runtime.ports import ANY_RUN, Clock, Journal, RunFilter, RunRecord, RunRecords, WorkQueue
 from planwerk.runtime.profiles import Profile, ProfileDirectory
 from planwerk.runtime.projector import record_of
 from planwerk.runtime.worker import Worker
@@ -264,6 +264,12 @@ class Host:
         if record is None:
             raise UnknownRun(run)
         return record
+
+    async def runs(
+        self, tenant: TenantId, wanted: RunFilter = ANY_RUN, *, before: tuple[int, str] | None = None, limit: int = 50
+    ) -> list[RunRecord]:
+        """Runs that fit a filter, the one started last first; `before` is the start and the id of the last one seen."""
+        return await self._records.newest(tenant, wanted, before=before, limit=limit)
 
     async def _profile(self, tenant: TenantId, space: Any, thread: ThreadId, profile: str | None) -> Profile:
         slug = profile or (await space.thread(thread)).profile

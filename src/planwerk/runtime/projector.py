@@ -114,6 +114,8 @@ def _published(memory: RunMemory, event: Event, at: int, into: Projection) -> No
     match event:
         case UserMessageEvent():
             memory.question = first_user_prompt(event.messages)
+            if into.record is not None:  # the start event, in the append that opened the run
+                into.record = replace(into.record, title=first_words(memory.question))
         case TitleSuggestedEvent(title=title):
             _tell(memory, ThreadRenamed(title=title, source="suggested"), at, into)
         case FollowUpsSuggestedEvent(questions=questions):
@@ -178,6 +180,7 @@ def _ended(memory: RunMemory, entry: journal.RunEnded, into: Projection) -> None
     _tell(memory, ended, entry.at, into)
     into.record = replace(
         record_of(opened),
+        title=first_words(memory.question),
         status=entry.status,
         ended_microseconds=entry.at,
         error={"code": error.code, "message": error.message, "what_to_do": error.what_to_do} if error else None,
@@ -201,6 +204,8 @@ def record_of(opened: journal.RunOpened) -> RunRecord:
         actor=opened.actor,
         started_microseconds=opened.at,
         expires_microseconds=opened.expires,
+        forked_from=opened.forked_from,
+        forked_at=opened.forked_at,
     )
 
 

@@ -22,6 +22,7 @@ from planwerk.access.service import AccessService
 from planwerk.locales import LOCALES, best_locale
 from planwerk.models.catalogue import ModelCatalogue
 from planwerk.runtime.errors import UnknownRun
+from planwerk.runtime.forks import Forks
 from planwerk.runtime.host import Host
 from planwerk.runtime.live import LiveHub
 from planwerk.runtime.ports import RunRecord
@@ -47,6 +48,7 @@ class Parts(Protocol):
     blueprints: BlueprintRegistry
     models: ModelCatalogue
     host: Host
+    forks: Forks
     live: LiveHub
     started: bool
     stateless_seconds: float

@@ -58,6 +58,14 @@ class RunOpened:
     """Whether the thread had a title that is not a fallback; None where there is no thread (C1.1)."""
     expires: Microseconds | None = None
     """When the run, once it has ended, is forgotten with its journal; None keeps it."""
+    forked_from: str | None = None
+    """The run this one was forked from (E7.8)."""
+    forked_at: int | None = None
+    """The position there that it goes on from."""
+    forked_entries: int = 0
+    """So many entries of this journal, from the first on, say again what had happened there."""
+    forked_changes: dict[str, Any] | None = None
+    """Settings that differ from the other run's: a merge patch of its config."""
 
 
 @dataclass(slots=True)
@@ -149,6 +157,8 @@ class OwnershipTaken:
     fence: int
     at: Microseconds
     worker: str = ""
+    fingerprint: str | None = None
+    """Of the workflow it is driven with from here on, if the code has changed (E7.6)."""
 
 
 @dataclass(slots=True)

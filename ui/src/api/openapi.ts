@@ -204,6 +204,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Runs
+         * @description The asking person's runs, the one started last first; `status` may be given several times.
+         */
+        get: operations["list_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{run}": {
         parameters: {
             query?: never;
@@ -224,6 +244,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{run}/fork": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fork Run
+         * @description Make a run that goes on from a position of this one (E7.8): it calls models, and posts nothing to the thread.
+         *
+         *     202 once it is accepted; sending it again with the same id, or the same key, changes nothing. Other settings need
+         *     the right to change the profile.
+         */
+        post: operations["fork_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{run}/graph": {
         parameters: {
             query?: never;
@@ -238,6 +281,26 @@ export interface paths {
         get: operations["read_graph"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replay Run
+         * @description Re-drive a run that has ended from its journal (E7.8): nothing is executed, and no model is called.
+         */
+        post: operations["replay_run"];
         delete?: never;
         options?: never;
         head?: never;
@@ -747,6 +810,20 @@ export interface components {
             password: string;
         };
         /**
+         * DivergenceView
+         * @description Where the journal has something else than the rules would have made.
+         */
+        DivergenceView: {
+            /** Expected */
+            expected: string;
+            /** Found */
+            found: string;
+            /** Position */
+            position: number;
+            /** Step */
+            step: string | null;
+        };
+        /**
          * EnvelopeView
          * @description One entry of a log or a journal (S3.1).
          */
@@ -825,6 +902,32 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /**
+         * ForkAccepted
+         * @description The fork, and where it begins: what one execution returned stays together.
+         */
+        ForkAccepted: {
+            /** First */
+            first: string[];
+            /** Position */
+            position: number;
+            /** Run Id */
+            run_id: string;
+        };
+        /**
+         * ForkGiven
+         * @description Go on from a position of a run, in a run of its own.
+         */
+        ForkGiven: {
+            /** Config */
+            config?: {
+                [key: string]: unknown;
+            };
+            /** Position */
+            position: number;
+            /** Run Id */
+            run_id?: string | null;
+        };
         /** GraphEdge */
         GraphEdge: {
             /** Event */
@@ -892,6 +995,13 @@ export interface components {
         Items_ProfileView_: {
             /** Items */
             items: components["schemas"]["ProfileView"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Items[RunView] */
+        Items_RunView_: {
+            /** Items */
+            items: components["schemas"]["RunView"][];
             /** Next */
             next?: string | null;
         };
@@ -1288,6 +1398,17 @@ export interface components {
             seq: number;
         };
         /**
+         * ReplayView
+         * @description What came of a replay: nothing was executed, and no model was called.
+         */
+        ReplayView: {
+            divergence: components["schemas"]["DivergenceView"] | null;
+            /** Entries */
+            entries: number;
+            /** Executions */
+            executions: number;
+        };
+        /**
          * Role
          * @description What an account is in its tenant, the mightiest first.
          * @enum {string}
@@ -1340,6 +1461,10 @@ export interface components {
             error: components["schemas"]["ErrorInfo"] | null;
             /** Executions */
             executions: number;
+            /** Forked At */
+            forked_at: number | null;
+            /** Forked From */
+            forked_from: string | null;
             /** Id */
             id: string;
             /** Message */
@@ -1364,6 +1489,8 @@ export interface components {
             tenant: string;
             /** Thread */
             thread: string | null;
+            /** Title */
+            title: string;
             /** Usage */
             usage: {
                 [key: string]: number;
@@ -2013,6 +2140,41 @@ export interface operations {
             };
         };
     };
+    list_runs: {
+        parameters: {
+            query?: {
+                cursor?: string | null;
+                limit?: number;
+                profile?: string | null;
+                status?: ("running" | "waiting" | "completed" | "failed" | "stopped")[] | null;
+                thread?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Items_RunView_"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     read_run: {
         parameters: {
             query?: never;
@@ -2044,6 +2206,43 @@ export interface operations {
             };
         };
     };
+    fork_run: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ForkGiven"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ForkAccepted"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     read_graph: {
         parameters: {
             query?: never;
@@ -2062,6 +2261,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["GraphView"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    replay_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayView"];
                 };
             };
             /** @description What went wrong, and what to do. */

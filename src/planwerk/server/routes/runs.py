@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request, Response
 from pydantic import ValidationError
 
-from planwerk.access.actions import Action
+from planwerk.access.actions import Action, Resource
+from planwerk.access.authorize import authorize
 from planwerk.access.principal import Principal
 from planwerk.messages.events import UserMessageEvent
 from planwerk.messages.prompts import user_prompt
-from planwerk.runtime.ports import RunRecord
+from planwerk.runtime.errors import UnknownRun
+from planwerk.runtime.ports import RunFilter, RunRecord
 from planwerk.runtime.profiles import Profile
 from planwerk.runtime.wire import wire_time
 from planwerk.server.authentication import SignedIn
@@ -29,11 +32,16 @@ from planwerk.server.parts import (
 )
 from planwerk.server.run_entries import EntryReader
 from planwerk.server.shapes import (
+    DivergenceView,
     EnvelopeView,
+    ForkAccepted,
+    ForkGiven,
     GraphEdge,
     GraphGroup,
     GraphNode,
     GraphView,
+    Items,
+    ReplayView,
     RunAccepted,
     RunGiven,
     RunView,
@@ -41,6 +49,7 @@ from planwerk.server.shapes import (
 )
 from planwerk.server.streams import run_stream
 from planwerk.workflow.composition import start_classes
+from planwerk.workflow.entries import RunStatus
 from planwerk.workflow.errors import PlanwerkError
 from planwerk.workflow.events import StartEvent
 from planwerk.workflow.graph import graph_of
@@ -66,6 +75,18 @@ class RunIdTaken(PlanwerkError):
 
     def __init__(self, run: RunId) -> None:
         super().__init__(f"run id {run} is used by another run.", what_to_do="Make a new id for a new run.")
+
+
+class CursorInvalid(PlanwerkError):
+    """A cursor that no list of ours gave."""
+
+    code = "cursor_invalid"
+    http_status = 400
+
+    def __init__(self, cursor: str) -> None:
+        super().__init__(
+            f"{cursor[:60]!r} is no cursor of this list.", what_to_do="Use `next` of a page, or leave it out."
+        )
 
 
 @router.post("/api/profiles/{profile}/runs", operation_id="start_run", status_code=202)
@@ -141,6 +162,41 @@ def _start_event(profile: Profile, given: RunGiven, principal: Principal, locale
         raise StartInvalid(f"the start event is not valid: {shown}.", what_to_do="Correct what is named.") from error
 
 
+@router.get("/api/runs", operation_id="list_runs")
+async def list_runs(
+    parts: Installed,
+    principal: SignedIn,
+    status: Annotated[list[RunStatus] | None, Query()] = None,
+    profile: str | None = None,
+    thread: str | None = None,
+    cursor: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> Items[RunView]:
+    """The asking person's runs, the one started last first; `status` may be given several times."""
+    authorize(principal, Action.RUN_READ, Resource.of_tenant(principal.tenant))
+    wanted = RunFilter(
+        owner=principal.account,
+        statuses=frozenset(status) if status else None,
+        profile=profile,
+        thread=thread,
+    )
+    found = await parts.host.runs(principal.tenant, wanted, before=_read_cursor(cursor), limit=limit + 1)
+    page = found[:limit]
+    return Items(
+        items=[run_view(record, shows_cost=may_inspect(principal, record)) for record in page],
+        next=f"{page[-1].started_microseconds}.{page[-1].run}" if len(found) > limit else None,
+    )
+
+
+def _read_cursor(cursor: str | None) -> tuple[int, str] | None:
+    if cursor is None:
+        return None
+    started, _, run = cursor.partition(".")
+    if not started.isdecimal() or len(started) > 18:
+        raise CursorInvalid(cursor)
+    return int(started), run
+
+
 @router.get("/api/runs/{run}", operation_id="read_run")
 async def read_run(parts: Installed, principal: SignedIn, run: str) -> RunView:
     """How a run stands: what it is of, who started it, what it used."""
@@ -204,6 +260,48 @@ async def stop_run(parts: Installed, principal: SignedIn, run: str) -> RunAccept
     return RunAccepted(run_id=record.run)
 
 
+@router.post("/api/runs/{run}/fork", operation_id="fork_run", status_code=202)
+async def fork_run(
+    response: Response,
+    parts: Installed,
+    principal: SignedIn,
+    run: str,
+    given: ForkGiven,
+    idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
+) -> ForkAccepted:
+    """Make a run that goes on from a position of this one (E7.8): it calls models, and posts nothing to the thread.
+
+    202 once it is accepted; sending it again with the same id, or the same key, changes nothing. Other settings need
+    the right to change the profile.
+    """
+    record = await find_run(parts, principal, run, Action.RUN_FORK)
+    if record.status == QUEUED:
+        raise UnknownRun(record.run)
+    if record.profile is not None:
+        await find_profile(parts, principal, record.profile, Action.PROFILE_USE)
+        if given.config:
+            await find_profile(parts, principal, record.profile, Action.PROFILE_EDIT)
+    named = parse_id(given.run_id, RunId) if given.run_id is not None else None
+    if named is None and idempotency_key is not None:
+        named = RunId(made_id(principal, f"fork {record.run}", idempotency_key))
+    if named is not None:
+        await refuse_foreign_run(parts, named, principal, None)
+    made = await parts.forks.fork(
+        RunId(record.run), given.position, actor=principal.actor(), config=given.config, run_id=named
+    )
+    response.headers["Location"] = f"/api/runs/{made.run}"
+    return ForkAccepted(run_id=made.run, position=made.position, first=list(made.first))
+
+
+@router.post("/api/runs/{run}/replay", operation_id="replay_run")
+async def replay_run(parts: Installed, principal: SignedIn, run: str) -> ReplayView:
+    """Re-drive a run that has ended from its journal (E7.8): nothing is executed, and no model is called."""
+    record = await find_run(parts, principal, run, Action.RUN_READ)
+    found = await parts.forks.replay(RunId(record.run))
+    divergence = DivergenceView(**asdict(found.divergence)) if found.divergence is not None else None
+    return ReplayView(entries=found.entries, executions=found.executions, divergence=divergence)
+
+
 @router.get(
     "/api/runs/{run}/stream",
     operation_id="stream_run",
@@ -258,4 +356,7 @@ def run_view(record: RunRecord, *, shows_cost: bool) -> RunView:
         error=ErrorInfo.model_validate(record.error) if record.error is not None else None,
         model_calls=summary.get("model_calls", 0),
         executions=summary.get("executions", 0),
+        title=record.title,
+        forked_from=record.forked_from,
+        forked_at=record.forked_at,
     )
