@@ -266,6 +266,14 @@ async def test_lists_leave_out_what_is_not_for_the_asker(world: World) -> None:
     assert world.ids["run"] in await listed("ada", "/api/runs")
 
 
+async def test_the_settings_of_a_run_are_told_to_who_may_inspect_it(world: World) -> None:
+    headers = {"Authorization": f"Bearer {world.keys['ada']}"}
+
+    page = await ask(world.application, "GET", f"/api/runs/{world.ids['run']}/timeline", headers=headers)
+
+    assert "config" not in page.json["items"][0]["data"]
+
+
 async def test_a_fork_with_other_settings_needs_the_right_to_change_the_profile(world: World) -> None:
     headers = {"Authorization": f"Bearer {world.keys['ada']}"}
     body = {"position": 2, "config": {"llm": "openai:other"}}

@@ -159,6 +159,8 @@ async def test_a_fork_takes_other_settings_if_they_fit(client: httpx2.AsyncClien
     assert isinstance(opened, journal.RunOpened)
     assert opened.config["system_prompt"] == "Be brief."
     assert opened.forked_changes == {"system_prompt": "Be brief."}
+    told = (await client.get(f"/api/runs/{fork['id']}/timeline")).json()["items"][0]["data"]
+    assert told["config"] == opened.config
 
 
 async def test_what_has_reached_its_stop_has_nothing_to_go_on_from(client: httpx2.AsyncClient) -> None:

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useLayoutEffect } from "react";
+import { lazy, Suspense, useEffect, useLayoutEffect, type ReactElement } from "react";
 import { BrowserRouter, Route, Routes } from "react-router";
 import { Frame } from "./frame/Frame";
 import { isLocale, switchLocale } from "./i18n";
@@ -12,6 +12,8 @@ import { useSession } from "./store/session";
 import { loadThreads, reconnect, startView, stopView } from "./store/view";
 
 const RunScreen = lazy(() => import("./screens/Run").then(({ RunScreen: screen }) => ({ default: screen })));
+
+const RunsScreen = lazy(() => import("./screens/Runs").then(({ RunsScreen: screen }) => ({ default: screen })));
 
 export function App() {
   const status = useSession((state) => state.status);
@@ -47,14 +49,8 @@ function SignedIn({ expired }: { expired: boolean }) {
           <Routes>
             <Route element={<Frame />}>
               <Route path="/threads/:id" element={<ThreadScreen />} />
-              <Route
-                path="/runs/:id"
-                element={
-                  <Suspense fallback={<main className="work" id="work" aria-busy="true" />}>
-                    <RunScreen />
-                  </Suspense>
-                }
-              />
+              <Route path="/runs" element={<Later screen={<RunsScreen />} />} />
+              <Route path="/runs/:id" element={<Later screen={<RunScreen />} />} />
               <Route path="*" element={<Home />} />
             </Route>
           </Routes>
@@ -63,6 +59,11 @@ function SignedIn({ expired }: { expired: boolean }) {
       {expired && <SignInAgain />}
     </>
   );
+}
+
+/** A screen that is loaded when it is first wanted. */
+function Later({ screen }: { screen: ReactElement }) {
+  return <Suspense fallback={<main className="work" id="work" aria-busy="true" />}>{screen}</Suspense>;
 }
 
 /** The network is back: connect at once. The reader is back: threads written elsewhere are in the list. */

@@ -35,6 +35,12 @@ export function Rail() {
             <span className="word">{t("nav.newChat")}</span>
           </Link>
         </li>
+        <li>
+          <Link to="/runs" title={t("nav.runs")} {...current(pathname.startsWith("/runs"))}>
+            <Icon name="runs" />
+            <span className="word">{t("nav.runs")}</span>
+          </Link>
+        </li>
       </ul>
       <ul className="foot">
         <li>
