@@ -77,6 +77,7 @@ async def test_runs_are_listed_newest_first_by_filter_and_cursor(client: httpx2.
     assert [run["id"] for run in first["items"] + rest["items"]] == runs[::-1]
     assert [run["title"] for run in rest["items"]] == ["Explain 0"]
     assert rest["next"] is None
+    assert [run["title"] for run in first["items"]] == ["Explain 2", "Explain 1"]
     assert await listed(client, thread=one) == [runs[2], runs[0]]
     assert await listed(client, status=["completed", "failed"]) == runs[::-1]
     assert await listed(client, status="running") == []

@@ -31,7 +31,7 @@ from planwerk.messages.events import (
     UserMessageEvent,
 )
 from planwerk.messages.first_words import first_words
-from planwerk.messages.prompts import first_user_prompt
+from planwerk.messages.prompts import first_user_prompt, last_user_prompt
 from planwerk.runtime.ports import FeedItem, Journal, RunRecord, RunRecords
 from planwerk.workflow import entries as journal
 from planwerk.workflow.codec import wire_type
@@ -58,6 +58,8 @@ class RunMemory:
 
     opened: journal.RunOpened
     question: str = ""
+    """The thread's first."""
+    title: str = ""
     follow_ups: tuple[str, ...] = ()
     text_so_far: str = ""
     stop: Event | None = None
@@ -114,8 +116,9 @@ def _published(memory: RunMemory, event: Event, at: int, into: Projection) -> No
     match event:
         case UserMessageEvent():
             memory.question = first_user_prompt(event.messages)
+            memory.title = memory.title or first_words(last_user_prompt(event.messages))
             if into.record is not None:  # the start event, in the append that opened the run
-                into.record = replace(into.record, title=first_words(memory.question))
+                into.record = replace(into.record, title=memory.title)
         case TitleSuggestedEvent(title=title):
             _tell(memory, ThreadRenamed(title=title, source="suggested"), at, into)
         case FollowUpsSuggestedEvent(questions=questions):
@@ -180,7 +183,7 @@ def _ended(memory: RunMemory, entry: journal.RunEnded, into: Projection) -> None
     _tell(memory, ended, entry.at, into)
     into.record = replace(
         record_of(opened),
-        title=first_words(memory.question),
+        title=memory.title,
         status=entry.status,
         ended_microseconds=entry.at,
         error={"code": error.code, "message": error.message, "what_to_do": error.what_to_do} if error else None,

@@ -35,7 +35,7 @@ export function ForkDialog({ record, entries, position, last, onClose }: ForkDia
   const [error, setError] = useState<unknown>(null);
   // Sent again after a lost answer it is the same fork; with anything changed it is another.
   const run = useMemo(() => ({ id: newId(), of: [from, texts] }), [from, texts]);
-  const settings = useSettings(record);
+  const settings = useSettings(record, locale);
   const dialog = useModal(onClose);
   const had = (entries[0]?.data.config ?? {}) as Record<string, unknown>;
   const at = Number(from);
@@ -183,20 +183,20 @@ function Entry({ setting, value, changed, wrong, onChange }: EntryProps) {
 }
 
 /** The settings that the reader may change; none where that is not hers to do. */
-function useSettings(record: RunRecord): Settings {
+function useSettings(record: RunRecord, locale: string): Settings {
   const [settings, setSettings] = useState<Settings>(record.profile === null ? NO_SETTINGS : "loading");
   const { profile } = record;
   useEffect(() => {
     if (profile === null) return undefined;
     let wanted = true;
     server.readProfile(profile).then(
-      ({ config_schema: schema }) => wanted && setSettings(schema == null ? NO_SETTINGS : settingsOf(schema)),
+      ({ config_schema: schema }) => wanted && setSettings(schema == null ? NO_SETTINGS : settingsOf(schema, locale)),
       () => wanted && setSettings(NO_SETTINGS),
     );
     return () => {
       wanted = false;
     };
-  }, [profile]);
+  }, [profile, locale]);
   return settings;
 }
 

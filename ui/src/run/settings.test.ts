@@ -4,7 +4,13 @@ import { changesOf, settingsOf, textOf, valueOf } from "./settings";
 const SCHEMA = {
   $defs: { Tone: { enum: ["dry", "warm"], type: "string", title: "Tone" }, Box: { type: "object", title: "Box" } },
   properties: {
-    llm: { anyOf: [{ type: "string" }, { type: "null" }], default: null, title: "Model", description: "Which one." },
+    llm: {
+      anyOf: [{ type: "string" }, { type: "null" }],
+      default: null,
+      title: "Model",
+      description: "Which one.",
+      "x-form": { labels: { de: "Modell" }, hints: { de: "Welches." } },
+    },
     system_prompt: { type: "string", default: "", title: "System prompt" },
     tokens: { type: "integer", default: 128 },
     heat: { anyOf: [{ type: "number" }, { type: "null" }], default: null },
@@ -14,7 +20,7 @@ const SCHEMA = {
   },
 };
 
-const settings = settingsOf(SCHEMA);
+const settings = settingsOf(SCHEMA, "en");
 const named = (name: string) => {
   const found = settings.find((one) => one.name === name);
   if (found === undefined) throw new Error(name);
@@ -38,7 +44,12 @@ describe("settings of a schema", () => {
   });
 
   it("of a schema without fields are none", () => {
-    expect(settingsOf({})).toEqual([]);
+    expect(settingsOf({}, "en")).toEqual([]);
+  });
+
+  it("are named in the reader's language where the form has it", () => {
+    expect(settingsOf(SCHEMA, "de")[0]).toMatchObject({ title: "Modell", help: "Welches." });
+    expect(settingsOf(SCHEMA, "de")[1]).toMatchObject({ title: "System prompt", help: "" });
   });
 });
 

@@ -11,22 +11,27 @@ export interface Setting {
 
 type Schema = Record<string, unknown>;
 
-/** The settings of a config's schema, in its order. */
-export function settingsOf(schema: Schema): Setting[] {
+/** The settings of a config's schema, in its order, named in the reader's language where the form has it. */
+export function settingsOf(schema: Schema, locale: string): Setting[] {
   const properties = objectOf(schema.properties);
-  return Object.entries(properties).map(([name, about]) => settingOf(name, resolved(objectOf(about), schema)));
+  return Object.entries(properties).map(([name, about]) => settingOf(name, resolved(objectOf(about), schema), locale));
 }
 
-function settingOf(name: string, about: Schema): Setting {
+function settingOf(name: string, about: Schema, locale: string): Setting {
+  const form = objectOf(about["x-form"]);
   const choices = Array.isArray(about.enum) ? about.enum.filter((one): one is string => typeof one === "string") : [];
   return {
     name,
-    title: typeof about.title === "string" ? about.title : name,
-    help: typeof about.description === "string" ? about.description : "",
+    title: wordsOf(objectOf(form.labels)[locale], about.title) ?? name,
+    help: wordsOf(objectOf(form.hints)[locale], about.description) ?? "",
     kind: choices.length > 0 ? "choice" : kindOf(about.type),
     choices,
     initial: about.default ?? null,
   };
+}
+
+function wordsOf(...texts: readonly unknown[]): string | undefined {
+  return texts.find((one): one is string => typeof one === "string");
 }
 
 function kindOf(type: unknown): Setting["kind"] {
@@ -56,7 +61,7 @@ function resolved(about: Schema, root: Schema): Schema {
 
 /** What is said of the field itself wins over what is said of its type. */
 function pick(about: Schema): Schema {
-  return Object.fromEntries(["title", "description", "default"].flatMap((key) => (key in about ? [[key, about[key]]] : [])));
+  return Object.fromEntries(["title", "description", "default", "x-form"].flatMap((key) => (key in about ? [[key, about[key]]] : [])));
 }
 
 function objectOf(value: unknown): Schema {

@@ -240,9 +240,9 @@ function Bar({ id, record, model, title, over, onFork }: BarProps) {
             </button>
           )}
           {over && (
-            <button type="button" className="button quiet" aria-disabled={replaying} onClick={replay}>
+            <button type="button" className="button quiet replay" aria-disabled={replaying} onClick={replay}>
               <Icon name="again" />
-              {replaying ? t("run.replaying") : t("run.replay")}
+              <span>{replaying ? t("run.replaying") : t("run.replay")}</span>
             </button>
           )}
           {!over && (

@@ -21,7 +21,9 @@ const STATUSES: Record<string, readonly string[]> = {
   stopped: ["stopped"],
 };
 
-const LOOK_AGAIN_MS = 4000;
+/** How often it is looked for news: while something works, and else. */
+const BUSY_MS = 4000;
+const IDLE_MS = 10_000;
 
 /** The person's runs, newest first; the filters stand in the address. */
 export function RunsScreen() {
@@ -291,8 +293,12 @@ function useRuns(status: string, profile: string, thread: string) {
   useEffect(look, [look, summaries]);
   const busy = loaded?.runs.some(works) === true;
   useEffect(() => {
-    if (!busy) return undefined;
-    const timer = setInterval(look, LOOK_AGAIN_MS);
+    const timer = setInterval(
+      () => {
+        if (document.visibilityState === "visible") look();
+      },
+      busy ? BUSY_MS : IDLE_MS,
+    );
     return () => clearInterval(timer);
   }, [busy, look]);
   const listed = new Set(loaded?.runs.map((run) => run.id));
