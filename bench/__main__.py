@@ -10,16 +10,17 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from bench import registry
-from bench.measure import Report, WrongResult, measure
-from bench.scenario import OURS, Sizes, Workload
+from bench.measure import Report, measure
+from bench.scenario import OURS, Sizes, Workload, WrongResult
 
 os.environ.setdefault("LANGSMITH_TRACING", "false")
 
-ROUNDS: Final = 9
 SECONDS: Final = 0.3
+LARGE: Final = 1_000
+"""From here on a figure is printed without its decimals."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -56,23 +57,37 @@ async def _run(workload: Workload, only: frozenset[str], options: argparse.Names
             width=options.width or workload.width,
             runs=options.runs or workload.runs,
             folder=Path(folder),
+            synchronous=workload.synchronous,
         )
         contestants = registry.contestants(workload, only)
-        return await measure(workload, contestants, sizes, rounds=options.rounds, seconds=options.seconds)
+        rounds = options.rounds or workload.rounds
+        return await measure(workload, contestants, sizes, rounds=rounds, seconds=options.seconds)
 
 
-def _figures(report: Report) -> dict[str, dict[str, float]]:
-    return {
-        "results": {name: round(rate, 1) for name, rate in report.results.items()},
-        "ratios": {name: round(ratio, 4) for name, ratio in report.ratios.items()},
+def _figures(report: Report) -> dict[str, Any]:
+    figures: dict[str, Any] = {
+        "results": {name: _rounded(figure) for name, figure in report.results.items()},
+        "ratios": {name: _rounded(ratio) for name, ratio in report.ratios.items()},
     }
+    if report.counts:
+        figures["counts"] = {
+            name: {what: _rounded(value) for what, value in found.items()} for name, found in report.counts.items()
+        }
+    return figures
+
+
+def _rounded(figure: float) -> float:
+    """To a tenth where it is large, else to four digits."""
+    return round(figure, 1) if abs(figure) >= LARGE else float(f"{figure:.4g}")
 
 
 def _print_table(report: Report) -> None:
     print(f"{report.workload}, {report.unit}, medians")
-    for name, rate in sorted(report.results.items(), key=lambda item: -item[1]):
-        ratio = f"{OURS} is {report.ratios[name]:.2f} ×" if name in report.ratios else ""
-        print(f"  {name:28} {rate:>12,.0f}  {ratio}")
+    for name, figure in sorted(report.results.items(), key=lambda item: -item[1]):
+        ratio = f"{OURS} is {report.ratios[name]:.3g} ×" if name in report.ratios else ""
+        shown = f"{figure:,.0f}" if figure >= LARGE else f"{figure:.3g}"
+        counts = "".join(f"  {what}: {value:.4g}" for what, value in report.counts.get(name, {}).items())
+        print(f"  {name:28} {shown:>12}  {ratio:22}{counts}".rstrip())
 
 
 def _print_workloads() -> None:
@@ -88,7 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     names = [*registry.BUILT, *registry.BUILT_LATER]
     parser.add_argument("name", nargs="?", choices=names, help="the workload; without it, list them", metavar="NAME")
     parser.add_argument("--json", action="store_true", help="print the line of JSON only")
-    parser.add_argument("--rounds", type=_positive, default=ROUNDS, help=f"rounds to take medians of ({ROUNDS})")
+    parser.add_argument("--rounds", type=_positive, help="rounds to take medians of; a workload has its own number")
     parser.add_argument("--seconds", type=float, default=SECONDS, help=f"per contestant and round ({SECONDS})")
     parser.add_argument("--only", action="append", default=[], help="names to run, with commas", metavar="NAMES")
     parser.add_argument("--steps", type=_positive, help="steps of a chain")

@@ -7,19 +7,25 @@ from typing import Final, cast
 
 from bench.scenario import Contestant, Workload
 
-BUILT: Final = ("chain", "fanout", "runs", "durable")
+BUILT: Final = (
+    "chain",
+    "fanout",
+    "fanout-wide",
+    "runs",
+    "runs-durable",
+    "durable",
+    "durable-full",
+    "durable-many",
+    "growth",
+    "growth-memory",
+    "parked",
+    "resume",
+)
 
 BUILT_LATER: Final = {
-    "durable-full": "the engine's issue",
-    "durable-many": "the engine's issue",
-    "fanout-wide": "the engine's issue",
-    "growth": "the engine's issue",
     "http": "a later issue",
     "jetstream": "a later issue",
-    "parked": "the engine's issue",
     "postgresql": "a later issue",
-    "resume": "the engine's issue",
-    "runs-durable": "the engine's issue",
     "sse": "a later issue",
 }
 

@@ -14,8 +14,21 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from bench.contestants.floor import HANDLERS, Begin, Done, FloorEvent, Gathered, Result, Work, open_journal
+from bench.contestants.floor import (
+    HANDLERS,
+    Begin,
+    Done,
+    FloorEvent,
+    Gathered,
+    Note,
+    Result,
+    Work,
+    note_of,
+    open_journal,
+    rows_of,
+)
 from bench.scenario import Contestant, Once, Sizes
+from bench.stored import note_bytes_per_step
 
 CURRENT_STEP: Final[contextvars.ContextVar[str]] = contextvars.ContextVar("current_step")
 STEP_TIMEOUT_SECONDS: Final = 60
@@ -104,42 +117,121 @@ async def runs(sizes: Sizes) -> AsyncGenerator[Once]:
 
 
 @asynccontextmanager
-async def durable(sizes: Sizes) -> AsyncGenerator[Once]:
-    connection = open_journal(sizes.folder / "journal.db")
-    loop = asyncio.get_running_loop()
-    waiting: list[tuple[Envelope, asyncio.Future[None]]] = []
-    run = 0
+async def growth_memory(sizes: Sizes) -> AsyncGenerator[Once]:
+    async def once() -> int:
+        return await noting(Run(1), sizes.steps)
 
-    def flush() -> None:
-        batch = list(waiting)
-        waiting.clear()
-        connection.execute("BEGIN IMMEDIATE")
-        connection.executemany(
+    yield once
+
+
+async def noting(run: Run, steps: int) -> int:
+    """Drive a run whose steps leave notes; how many there are."""
+    notes: list[Note] = []
+    event: FloorEvent = note_of(1, steps)
+    while isinstance(event, Note):
+        notes.append(event)
+        event = (await run.step(event, len(notes))).event
+    return len(notes)
+
+
+class Journal:
+    """Envelopes of any run on a file: those of one iteration of the loop share a commit."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        self.connection = open_journal(sizes.folder / "journal.db", sizes.synchronous)
+        self.commits = 0
+        self._loop = asyncio.get_running_loop()
+        self._waiting: list[tuple[Envelope, asyncio.Future[None]]] = []
+
+    def commit(self, envelope: Envelope) -> asyncio.Future[None]:
+        """Done when the envelope is committed."""
+        if not self._waiting:
+            self._loop.call_soon(self._flush)
+        committed: asyncio.Future[None] = self._loop.create_future()
+        self._waiting.append((envelope, committed))
+        return committed
+
+    def _flush(self) -> None:
+        batch, self._waiting = self._waiting, []
+        self.connection.execute("BEGIN IMMEDIATE")
+        self.connection.executemany(
             "INSERT INTO journal VALUES (?, ?, ?, ?)",
             [(one.run, one.position, type(one.event).__name__, one.text) for one, _ in batch],
         )
-        connection.execute("COMMIT")
+        self.connection.execute("COMMIT")
+        self.commits += 1
         for _, committed in batch:
             committed.set_result(None)
 
-    def commit(envelope: Envelope) -> asyncio.Future[None]:
-        if not waiting:
-            loop.call_soon(flush)
-        committed: asyncio.Future[None] = loop.create_future()
-        waiting.append((envelope, committed))
-        return committed
+
+@asynccontextmanager
+async def durable(sizes: Sizes) -> AsyncGenerator[Once]:
+    journal = Journal(sizes)
+    run = 0
 
     async def once() -> int:
         nonlocal run
         run += 1
-        value = await Run(run, commit).drive(Begin(steps=sizes.steps))
-        (rows,) = connection.execute("SELECT count(*) FROM journal WHERE run = ?", (run,)).fetchone()
-        return min(value, rows)
+        value = await Run(run, journal.commit).drive(Begin(steps=sizes.steps))
+        return min(value, rows_of(journal.connection, run))
 
     try:
         yield once
     finally:
-        connection.close()
+        journal.connection.close()
 
 
-CONTESTANT: Final = Contestant("floor-plus", {"chain": chain, "fanout": fanout, "runs": runs, "durable": durable})
+@asynccontextmanager
+async def durable_many(sizes: Sizes) -> AsyncGenerator[Once]:
+    journal = Journal(sizes)
+    begun = 0
+
+    async def once() -> int:
+        nonlocal begun
+        numbers = range(begun, begun + sizes.runs)
+        begun += sizes.runs
+        before = journal.commits
+        await asyncio.gather(*(Run(run, journal.commit).drive(Begin(steps=sizes.steps)) for run in numbers))
+        sizes.note("commits per step", (journal.commits - before) / sizes.runs / sizes.steps)
+        return sum(rows_of(journal.connection, run) for run in numbers)
+
+    try:
+        yield once
+    finally:
+        journal.connection.close()
+
+
+@asynccontextmanager
+async def growth(sizes: Sizes) -> AsyncGenerator[Once]:
+    journal = Journal(sizes)
+    runs = 0
+
+    async def once() -> int:
+        nonlocal runs
+        runs += 1
+        notes = await noting(Run(runs, journal.commit), sizes.steps)
+        statement = "SELECT length(event) FROM journal WHERE run = ? ORDER BY position"
+        note_bytes_per_step(sizes, [length for (length,) in journal.connection.execute(statement, (runs,))])
+        return min(notes, rows_of(journal.connection, runs))
+
+    try:
+        yield once
+    finally:
+        journal.connection.close()
+
+
+CONTESTANT: Final = Contestant(
+    "floor-plus",
+    {
+        "chain": chain,
+        "fanout": fanout,
+        "fanout-wide": fanout,
+        "runs": runs,
+        "runs-durable": durable_many,
+        "durable": durable,
+        "durable-full": durable,
+        "durable-many": durable_many,
+        "growth": growth,
+        "growth-memory": growth_memory,
+    },
+)

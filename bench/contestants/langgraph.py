@@ -6,15 +6,19 @@ import asyncio
 import operator
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypedDict, cast
 
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import (  # pyright: ignore[reportMissingTypeStubs] - a namespace package: its py.typed is not seen
     END,
     START,
     StateGraph,
 )
-from langgraph.types import Command, Send
+from langgraph.types import Command, Send, interrupt
 
+from bench import moments
+from bench.parking import Answer, parking
 from bench.scenario import Contestant, Once, Sizes
 
 SPARE_SUPERSTEPS: Final = 10
@@ -36,6 +40,27 @@ def chain_builder() -> Any:
     builder = cast("Any", StateGraph(ChainState))
     builder.add_node("tick", tick)
     builder.add_edge(START, "tick")
+    return builder
+
+
+class NotesState(TypedDict):
+    number: int
+    steps: int
+    notes: Annotated[list[str], operator.add]
+
+
+async def note(state: NotesState) -> Command[Literal["note", "__end__"]]:
+    number = state["number"] + 1
+    moments.step(number)
+    following: Literal["note", "__end__"] = "note" if number < state["steps"] else "__end__"
+    return Command(update={"number": number, "notes": [f"note {number}"]}, goto=following)
+
+
+def noting_builder() -> Any:
+    """The uncompiled chain whose steps leave notes in the state."""
+    builder = cast("Any", StateGraph(NotesState))
+    builder.add_node("note", note)
+    builder.add_edge(START, "note")
     return builder
 
 
@@ -108,4 +133,52 @@ async def runs(sizes: Sizes) -> AsyncGenerator[Once]:
     yield once
 
 
-CONTESTANT: Final = Contestant("langgraph", {"chain": chain, "fanout": fanout, "runs": runs})
+@asynccontextmanager
+async def growth_memory(sizes: Sizes) -> AsyncGenerator[Once]:
+    graph = noting_builder().compile()
+    config = {"recursion_limit": sizes.steps + SPARE_SUPERSTEPS}
+
+    async def once() -> int:
+        state = await graph.ainvoke({"number": 0, "steps": sizes.steps, "notes": []}, config)
+        return len(state["notes"])
+
+    yield once
+
+
+class AskState(TypedDict):
+    value: int
+
+
+async def ask(state: AskState) -> dict[str, int]:
+    return {"value": interrupt("Shall it go on?")}
+
+
+@asynccontextmanager
+async def waiting(folder: Path, runs: int) -> AsyncGenerator[Answer]:
+    builder = cast("Any", StateGraph(AskState))
+    builder.add_node("ask", ask)
+    builder.add_edge(START, "ask")
+    builder.add_edge("ask", END)
+    graph = builder.compile(checkpointer=InMemorySaver())
+    configs = [{"configurable": {"thread_id": f"run-{number}"}} for number in range(runs)]
+    for config in configs:
+        await graph.ainvoke({"value": -1}, config)
+
+    async def answer(number: int) -> int:
+        state = await graph.ainvoke(Command(resume=number), configs[number])
+        return state["value"]
+
+    yield answer
+
+
+CONTESTANT: Final = Contestant(
+    "langgraph",
+    {
+        "chain": chain,
+        "fanout": fanout,
+        "fanout-wide": fanout,
+        "runs": runs,
+        "growth-memory": growth_memory,
+        "parked": parking(__name__),
+    },
+)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Final, cast
+from pathlib import Path
+from typing import Any, Final, cast
 
 from workflows import Context, Workflow, step
-from workflows.events import Event, StartEvent, StopEvent
+from workflows.events import Event, HumanResponseEvent, InputRequiredEvent, StartEvent, StopEvent
 
+from bench.parking import Answer, parking
 from bench.scenario import Contestant, Once, Sizes
 
 WORKERS: Final = 100
@@ -106,4 +108,43 @@ async def runs(sizes: Sizes) -> AsyncGenerator[Once]:
     yield once
 
 
-CONTESTANT: Final = Contestant("llama-index-workflows", {"chain": chain, "fanout": fanout, "runs": runs})
+class Yes(HumanResponseEvent):
+    number: int
+
+
+class Asking(Workflow):
+    @step
+    async def ask(self, event: StartEvent) -> InputRequiredEvent:
+        return InputRequiredEvent()
+
+    @step
+    async def go_on(self, event: Yes) -> StopEvent:
+        return StopEvent(result=event.number)
+
+
+@asynccontextmanager
+async def waiting(folder: Path, runs: int) -> AsyncGenerator[Answer]:
+    workflow = Asking(timeout=None)
+    handlers: list[Any] = [workflow.run() for _ in range(runs)]
+    for handler in handlers:
+        async for event in handler.stream_events():
+            if isinstance(event, InputRequiredEvent):
+                break
+
+    open_runs = dict(enumerate(handlers))
+
+    async def answer(number: int) -> int:
+        handler = open_runs.pop(number)
+        handler.ctx.send_event(Yes(number=number))
+        return await handler
+
+    try:
+        yield answer
+    finally:
+        await asyncio.gather(*(handler.cancel_run() for handler in open_runs.values()))
+        await asyncio.gather(*handlers, return_exceptions=True)
+
+
+CONTESTANT: Final = Contestant(
+    "llama-index-workflows", {"chain": chain, "fanout": fanout, "runs": runs, "parked": parking(__name__)}
+)

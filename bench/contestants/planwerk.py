@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Final, cast
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
+from bench.contestants.planwerk_blueprints import (
+    BenchChain,
+    BenchChainStartEvent,
+    BenchFanOut,
+    BenchNotes,
+    BenchNotesStartEvent,
+    BenchScatterEvent,
+    value_of,
+)
+from bench.parking import parking
+from bench.resuming import resuming
 from bench.scenario import OURS, Contestant, Once, Sizes
-from planwerk import Agent, ControlEvent, StartEvent, StopEvent, step
+from bench.stored import note_bytes_per_step
 from planwerk.runtime.local import LocalRuntime
 from planwerk.storage.in_memory.journal import InMemoryJournal
 from planwerk.storage.migrate import upgrade
@@ -17,65 +31,7 @@ from planwerk.storage.sqlite.journal import SqliteJournal
 
 SPARE_COMMITS: Final = 2
 """A run's opening and its end; beyond these a step has one commit at most."""
-
-
-class BenchChainStartEvent(StartEvent):
-    steps: int
-
-
-class BenchTickEvent(ControlEvent):
-    number: int
-    steps: int
-
-
-class BenchScatterEvent(StartEvent):
-    width: int
-
-
-class BenchWorkEvent(ControlEvent):
-    number: int
-
-
-class BenchResultEvent(ControlEvent):
-    value: int
-
-
-class BenchStopEvent(StopEvent):
-    value: int
-
-
-class BenchChain(Agent):
-    """Counts to the number of its steps, a step each."""
-
-    @step()
-    async def begin(self, start: BenchChainStartEvent) -> BenchTickEvent:
-        return BenchTickEvent(number=1, steps=start.steps)
-
-    @step()
-    async def tick(self, tick: BenchTickEvent) -> BenchTickEvent | BenchStopEvent:
-        if tick.number + 1 >= tick.steps:
-            return BenchStopEvent(value=tick.number + 1)
-        return BenchTickEvent(number=tick.number + 1, steps=tick.steps)
-
-
-class BenchFanOut(Agent):
-    """Doubles many numbers at once and adds them up."""
-
-    @step()
-    async def scatter(self, start: BenchScatterEvent) -> list[BenchWorkEvent]:
-        return [BenchWorkEvent(number=number) for number in range(start.width)]
-
-    @step()
-    async def work(self, work: BenchWorkEvent) -> BenchResultEvent:
-        return BenchResultEvent(value=2 * work.number)
-
-    @step()
-    async def gather(self, results: list[BenchResultEvent]) -> BenchStopEvent:
-        return BenchStopEvent(value=sum(result.value for result in results))
-
-
-def value_of(stop: StopEvent) -> int:
-    return cast("BenchStopEvent", stop).value
+COMMITS: Final = "commits per step"
 
 
 @asynccontextmanager
@@ -106,28 +62,108 @@ async def runs(sizes: Sizes) -> AsyncGenerator[Once]:
 
     async def once() -> int:
         runtime.journal = InMemoryJournal()
-        start = BenchChainStartEvent(steps=sizes.steps)
-        return sum(map(value_of, await asyncio.gather(*(runtime.run(BenchChain, start) for _ in range(sizes.runs)))))
+        return await many(runtime, sizes)
 
     yield once
 
 
+async def many(runtime: LocalRuntime, sizes: Sizes) -> int:
+    start = BenchChainStartEvent(steps=sizes.steps)
+    return sum(map(value_of, await asyncio.gather(*(runtime.run(BenchChain, start) for _ in range(sizes.runs)))))
+
+
 @asynccontextmanager
-async def durable(sizes: Sizes) -> AsyncGenerator[Once]:
-    path = sizes.folder / "planwerk.db"
-    upgrade(path)
-    database = SqliteDatabase(path)
-    runtime = LocalRuntime(SqliteJournal(database))
+async def growth_memory(sizes: Sizes) -> AsyncGenerator[Once]:
+    runtime = LocalRuntime(InMemoryJournal())
 
     async def once() -> int:
-        before = database.commits
-        value = value_of(await runtime.run(BenchChain, BenchChainStartEvent(steps=sizes.steps)))
-        return value if database.commits - before <= sizes.steps + SPARE_COMMITS else 0
+        runtime.journal = InMemoryJournal()
+        return value_of(await runtime.run(BenchNotes, BenchNotesStartEvent(steps=sizes.steps)))
 
+    yield once
+
+
+@dataclass(frozen=True, slots=True)
+class OnFile:
+    """Our runtime on a SQLite file."""
+
+    path: Path
+    database: SqliteDatabase
+    runtime: LocalRuntime
+
+    def query(self, statement: str) -> list[tuple[int]]:
+        def run(connection: sqlite3.Connection) -> list[tuple[int]]:
+            return connection.execute(statement).fetchall()
+
+        return self.database.read(run)
+
+
+@asynccontextmanager
+async def on_file(sizes: Sizes) -> AsyncGenerator[OnFile]:
+    path = sizes.folder / "planwerk.db"
+    upgrade(path)
+    database = SqliteDatabase(path, durability="power" if sizes.synchronous == "FULL" else "process")
     try:
-        yield once
+        yield OnFile(path, database, LocalRuntime(SqliteJournal(database)))
     finally:
         await database.close()
 
 
-CONTESTANT: Final = Contestant(OURS, {"chain": chain, "fanout": fanout, "runs": runs, "durable": durable})
+@asynccontextmanager
+async def durable(sizes: Sizes) -> AsyncGenerator[Once]:
+    async with on_file(sizes) as file:
+
+        async def once() -> int:
+            before = file.database.commits
+            value = value_of(await file.runtime.run(BenchChain, BenchChainStartEvent(steps=sizes.steps)))
+            commits = file.database.commits - before
+            sizes.note(COMMITS, commits / sizes.steps)
+            return value if commits <= sizes.steps + SPARE_COMMITS else 0
+
+        yield once
+
+
+@asynccontextmanager
+async def durable_many(sizes: Sizes) -> AsyncGenerator[Once]:
+    async with on_file(sizes) as file:
+
+        async def once() -> int:
+            before = file.database.commits
+            value = await many(file.runtime, sizes)
+            sizes.note(COMMITS, (file.database.commits - before) / sizes.runs / sizes.steps)
+            return value
+
+        yield once
+
+
+@asynccontextmanager
+async def growth(sizes: Sizes) -> AsyncGenerator[Once]:
+    async with on_file(sizes) as file:
+
+        async def once() -> int:
+            (last,) = file.query("SELECT coalesce(max(feed), 0) FROM journal_appends")[0]
+            value = value_of(await file.runtime.run(BenchNotes, BenchNotesStartEvent(steps=sizes.steps)))
+            stored = file.query(f"SELECT length(entries) FROM journal_appends WHERE feed > {last} ORDER BY feed")
+            note_bytes_per_step(sizes, [length for (length,) in stored])
+            return value
+
+        yield once
+
+
+CONTESTANT: Final = Contestant(
+    OURS,
+    {
+        "chain": chain,
+        "fanout": fanout,
+        "fanout-wide": fanout,
+        "runs": runs,
+        "runs-durable": durable_many,
+        "durable": durable,
+        "durable-full": durable,
+        "durable-many": durable_many,
+        "growth": growth,
+        "growth-memory": growth_memory,
+        "parked": parking("bench.contestants.planwerk_waiting"),
+        "resume": resuming("bench.contestants.planwerk_serving"),
+    },
+)

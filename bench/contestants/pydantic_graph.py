@@ -86,4 +86,6 @@ async def runs(sizes: Sizes) -> AsyncGenerator[Once]:
     yield once
 
 
-CONTESTANT: Final = Contestant("pydantic-graph", {"chain": chain, "fanout": fanout, "runs": runs})
+CONTESTANT: Final = Contestant(
+    "pydantic-graph", {"chain": chain, "fanout": fanout, "fanout-wide": fanout, "runs": runs}
+)

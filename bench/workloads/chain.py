@@ -2,12 +2,14 @@
 
 from typing import Final
 
+from bench.gauges import Rate
 from bench.scenario import Workload
 
 WORKLOAD: Final = Workload(
     name="chain",
     unit="steps/s",
-    contestants=("planwerk", "floor", "floor_plus", "llama_index_workflows", "langgraph", "pydantic_graph"),
+    contestants=("planwerk", "floor", "floor_plus", "burr", "llama_index_workflows", "langgraph", "pydantic_graph"),
     amount=lambda sizes: sizes.steps,
     expected=lambda sizes: sizes.steps,
+    gauge=Rate(),
 )

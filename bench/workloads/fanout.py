@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from bench.gauges import Rate
 from bench.scenario import Workload
 
 WORKLOAD: Final = Workload(
@@ -11,6 +12,7 @@ WORKLOAD: Final = Workload(
         "planwerk",
         "floor",
         "floor_plus",
+        "burr",
         "llama_index_workflows",
         "llama_index_workflows_list",
         "langgraph",
@@ -18,4 +20,5 @@ WORKLOAD: Final = Workload(
     ),
     amount=lambda sizes: sizes.width,
     expected=lambda sizes: sum(2 * number for number in range(sizes.width)),
+    gauge=Rate(),
 )

@@ -15,7 +15,7 @@ from planwerk.models.calls import ModelCallRecord
 from planwerk.models.catalogue import ModelCatalogue
 from planwerk.models.predicting import Predicting
 from planwerk.models.resolved import ResolvedModel
-from planwerk.runtime.contexts import RunContext, ThreadContext
+from planwerk.runtime.contexts import RunContext, ThreadContext, thread_owner
 from planwerk.runtime.displayer import EventDisplayer
 from planwerk.runtime.execution import ExecutionContext
 from planwerk.runtime.locale_handler import LocaleHandler
@@ -68,8 +68,7 @@ def standard_providers(
         )
 
     def thread_context(context: ExecutionContext) -> ThreadContext:
-        # A run without a thread has a thread context of its own, so steps need not tell the cases apart.
-        return ThreadContext(contexts, context.run.thread or f"run:{context.run.run}")
+        return ThreadContext(contexts, thread_owner(context.run.run, context.run.thread))
 
     provided: list[tuple[Any, Callable[[ExecutionContext], Any]]] = [
         (Answering, answering),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bench.measure import Report, WrongResult, measure
-from bench.scenario import Contestant, Once, Scenario, Sizes, Workload
+from bench.gauges import Figure, Rate, windows
+from bench.measure import Report, measure
+from bench.scenario import Contestant, Once, Scenario, Sizes, Workload, WrongResult
 
 COUNTING = Workload(
     name="counting",
@@ -16,6 +18,7 @@ COUNTING = Workload(
     contestants=(),
     amount=lambda sizes: sizes.steps,
     expected=lambda sizes: sizes.steps,
+    gauge=Rate(),
 )
 
 
@@ -28,6 +31,7 @@ def counting(name: str, calls: list[str], *, short: bool = False) -> Contestant:
     async def scenario(sizes: Sizes) -> AsyncGenerator[Once]:
         async def once() -> int:
             calls.append(name)
+            sizes.note("calls", len(calls))
             return sizes.steps - short
 
         yield once
@@ -71,3 +75,36 @@ async def test_who_does_less_is_refused_not_praised(tmp_path: Path) -> None:
         await measure(COUNTING, [counting("peer", calls, short=True)], sizes(tmp_path), rounds=1, seconds=0)
 
     assert calls == ["peer"]
+
+
+def test_what_is_counted_is_reported_as_the_median_by_contestant() -> None:
+    report = Report.of(COUNTING, [{"floor": 1.0}], {"floor": {"commits": [1.0, 9.0, 2.0]}, "peer": {}})
+
+    assert report.counts == {"floor": {"commits": 2.0}}
+
+
+async def test_contestants_count_for_themselves(tmp_path: Path) -> None:
+    calls: list[str] = []
+    contestants = [counting("planwerk", calls), counting("peer", calls)]
+
+    report = await measure(COUNTING, contestants, sizes(tmp_path), rounds=1, seconds=0)
+
+    assert report.counts == {"planwerk": {"calls": 2.0}, "peer": {"calls": 3.0}}
+
+
+async def test_a_repetition_can_be_the_figure_itself(tmp_path: Path) -> None:
+    itself = replace(COUNTING, gauge=Figure())
+
+    report = await measure(itself, [counting("planwerk", [], short=True)], sizes(tmp_path), rounds=2, seconds=0)
+
+    assert report.results == {"planwerk": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("steps", "early", "late"),
+    [(5_000, (1, 201), (4_800, 5_000)), (401, (1, 201), (201, 401)), (3, (1, 2), (2, 3))],
+)
+def test_the_windows_of_a_long_run_are_equally_long_and_do_not_overlap(
+    steps: int, early: tuple[int, int], late: tuple[int, int]
+) -> None:
+    assert windows(steps) == (early, late)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from planwerk.app import DEFAULT_TENANT
 from tests.e2e.live_model import LiveModel
@@ -58,6 +58,11 @@ async def test_a_session_that_ended_asks_over_the_page_and_no_text_is_lost(
 ) -> None:
     await anna.ask_and_read("Why is the sky blue?", "Short waves scatter more.")
     owner = await served.planwerk.access.account_by_login(DEFAULT_TENANT, served.login)
+
+    async def unreachable(route: Route) -> None:
+        await route.abort()
+
+    await anna.page.route("**/stream?*", unreachable)  # or the stream finds it gone first
     await served.planwerk.access.end_sessions(DEFAULT_TENANT, owner.id)
 
     await anna.composer.fill("A text that took an hour")
@@ -65,6 +70,7 @@ async def test_a_session_that_ended_asks_over_the_page_and_no_text_is_lost(
 
     dialog = anna.page.get_by_role("dialog", name="Please sign in again")
     await expect(dialog).to_be_visible()
+    await anna.page.unroute("**/stream?*", unreachable)
     await expect(dialog.get_by_label("Name or e-mail")).to_have_value(served.login)
     await dialog.get_by_label("Password").fill(PASSWORD)
     await dialog.get_by_label("Password").press("Enter")

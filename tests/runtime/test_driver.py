@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
+from planwerk.runtime.attempts import wait_seconds
 from planwerk.runtime.driver import RunDriver
 from planwerk.runtime.errors import RunFailed
+from planwerk.runtime.execution import ExecutionInfo
 from planwerk.runtime.local import LocalRuntime, make_context
 from planwerk.storage.in_memory.journal import InMemoryJournal
 from planwerk.testing.virtual_clock import virtual_time
@@ -17,7 +20,7 @@ from planwerk.workflow import entries as journal
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.entries import RunOpened
 from planwerk.workflow.events import ControlEvent, DisplayEvent, Event, ExceptionEvent, StartEvent, StopEvent
-from planwerk.workflow.ids import RunId
+from planwerk.workflow.ids import ExecutionId, RunId
 from planwerk.workflow.steps import Retry, step
 
 
@@ -41,13 +44,13 @@ class DriverStop(StopEvent):
     names: tuple[str, ...] = ()
 
 
-DELAYS = {"first": [0.04, 0.01, 0.03, 0.02], "second": [0.02, 0.03, 0.01, 0.04]}
+DELAYS = [0.04, 0.01, 0.03, 0.02]
 
 
 class Delayed(Agent):
     """Fans out four pieces of work of different length."""
 
-    delays = DELAYS["first"]
+    delays = DELAYS
 
     @step()
     async def split(self, start: DriverStart) -> list[DriverWork]:
@@ -61,12 +64,6 @@ class Delayed(Agent):
     @step()
     async def join(self, start: DriverStart, done: list[DriverDone]) -> DriverStop:
         return DriverStop(names=tuple(event.name for event in done))
-
-
-class DelayedOtherwise(Delayed):
-    """The same with other delays."""
-
-    delays = DELAYS["second"]
 
 
 @pytest.fixture
@@ -84,36 +81,6 @@ async def entries_of(store: InMemoryJournal, driver: RunDriver) -> list[journal.
     return await store.read(driver.opened.run)
 
 
-@pytest.mark.parametrize("blueprint", [Delayed, DelayedOtherwise])
-async def test_eng_29_a_join_has_fan_out_order_whatever_finishes_first(
-    runtime: LocalRuntime, blueprint: type[Delayed]
-) -> None:
-    with virtual_time():
-        stop = await runtime.run(blueprint, DriverStart())
-
-    assert isinstance(stop, DriverStop)
-    assert stop.names == ("A", "B", "C", "D")
-
-
-async def test_eng_29_a_run_resumed_after_two_completions_joins_in_the_same_order(
-    runtime: LocalRuntime, store: InMemoryJournal
-) -> None:
-    with virtual_time():
-        first = await runtime.start(Delayed, DriverStart())
-        await asyncio.sleep(0.025)
-        await first.release()
-        second = await resumed(runtime, first)
-        await second.wait_ended()
-
-    stop = second.schedule.stop
-    assert isinstance(stop, DriverStop)
-    assert stop.names == ("A", "B", "C", "D")
-    found = await entries_of(store, first)
-    finished = [entry.execution for entry in found if isinstance(entry, journal.ExecutionFinished)]
-    assert len(finished) == len(set(finished)) == 6
-    assert [entry.attempt for entry in found if isinstance(entry, journal.ExecutionStarted)] == [2, 2]
-
-
 async def resumed(runtime: LocalRuntime, first: RunDriver) -> RunDriver:
     """A driver that has taken the run over."""
     again = runtime.driver(first.program, first.config)
@@ -129,39 +96,11 @@ class Raising(Agent):
         raise ValueError("boom")
 
 
-async def test_eng_15_readers_of_a_failed_run_end_with_the_failure(
-    runtime: LocalRuntime, store: InMemoryJournal
-) -> None:
-    with virtual_time():
-        driver = await runtime.start(Raising, DriverStart())
-        assert driver.opened is not None
-        early = asyncio.create_task(_read(store, driver.opened.run))
-        await driver.wait_ended()
-        await asyncio.sleep(1)
-        late = await _read(store, driver.opened.run)
-
-    for seen in (await early, late):
-        last = seen[-1]
-        assert isinstance(last, journal.RunEnded)
-        assert last.status == "failed"
-        failure = next(entry.event for entry in seen if isinstance(entry, journal.EventPublished) and _failed(entry))
-        assert isinstance(failure, ExceptionEvent)
-        assert (failure.step, failure.error_type, failure.message) == ("fail", "ValueError", "boom")
-
-
 async def test_awaiting_a_failed_run_raises_its_error(runtime: LocalRuntime) -> None:
     with pytest.raises(RunFailed, match="boom") as raised:
         await runtime.run(Raising, DriverStart())
 
     assert raised.value.event.error_type == "ValueError"
-
-
-async def _read(store: InMemoryJournal, run: RunId) -> list[journal.Entry]:
-    return [entry async for _, entry in store.follow(run)]
-
-
-def _failed(entry: journal.EventPublished) -> bool:
-    return isinstance(entry.event, ExceptionEvent)
 
 
 touched: list[str] = []
@@ -187,24 +126,6 @@ class EarlyStop(Agent):
     @step()
     async def after(self, other: DriverOther) -> DriverStop:
         return DriverStop()
-
-
-async def test_eng_17_what_still_works_at_a_stop_is_cancelled_and_touches_nothing(
-    runtime: LocalRuntime, store: InMemoryJournal
-) -> None:
-    touched.clear()
-    with virtual_time():
-        before = asyncio.all_tasks()
-        run = await runtime.run_to_end(EarlyStop, DriverStart())
-        await asyncio.sleep(0.6)
-        left = asyncio.all_tasks() - before
-
-    found = await entries_of(store, run.driver)
-    delivered = [entry.event for entry in found if isinstance(entry, journal.EventPublished) and not entry.discarded]
-    assert isinstance(delivered[-1], DriverStop)
-    assert touched == []
-    assert not any(isinstance(event, DriverOther) for event in delivered)
-    assert left == set()
 
 
 class TitledStop(Agent):
@@ -486,3 +407,234 @@ async def test_a_fresh_blueprint_serves_each_execution(runtime: LocalRuntime) ->
 
 def events_of(found: list[journal.Entry]) -> list[Event]:
     return [entry.event for entry in found if isinstance(entry, journal.EventPublished)]
+
+
+class SlowOnce(Agent):
+    """Takes too long the first time."""
+
+    @step(timeout_seconds=5, retry=Retry(times=1))
+    async def work(self, start: DriverStart, info: ExecutionInfo) -> DriverStop:
+        await asyncio.sleep(60 if info.attempt == 1 else 1)
+        return DriverStop()
+
+
+async def test_a_step_that_took_too_long_is_tried_again_as_its_retry_says(
+    store: InMemoryJournal,
+) -> None:
+    with virtual_time():
+        run = await LocalRuntime(store).run_to_end(SlowOnce, DriverStart())
+
+    failed = [entry for entry in await entries_of(store, run.driver) if isinstance(entry, journal.AttemptFailed)]
+    assert run.stop == DriverStop()
+    assert [entry.error.code for entry in failed] == ["step_timed_out"]
+
+
+tried: list[tuple[int, float]] = []
+
+
+class RetriedLater(Agent):
+    """Fails twice, with a long wait after each."""
+
+    @step(retry=Retry(times=2, backoff_seconds=100))
+    async def work(self, start: DriverStart, info: ExecutionInfo) -> DriverStop:
+        tried.append((info.attempt, asyncio.get_running_loop().time()))
+        if len(tried) < 4:
+            await asyncio.sleep(1)
+            raise RuntimeError("not yet")
+        return DriverStop()
+
+
+async def test_a_run_taken_over_while_a_step_waits_for_its_retry_goes_on_waiting(store: InMemoryJournal) -> None:
+    tried.clear()
+    with virtual_time() as clock:
+        runtime = LocalRuntime(store, clock=lambda: int(clock.time() * 1e6))
+        first = await runtime.start(RetriedLater, DriverStart())
+        await asyncio.sleep(50)
+        await first.release()
+        second = await resumed(runtime, first)
+        await asyncio.sleep(0)
+        assert [attempt for attempt, _ in tried] == [1]
+        await asyncio.sleep(60)
+
+    assert [attempt for attempt, _ in tried] == [1, 2]
+    assert 100 <= tried[1][1] - tried[0][1] - 1 <= 110
+    await second.release()
+
+
+async def test_an_attempt_whose_worker_died_uses_up_no_retry(store: InMemoryJournal) -> None:
+    tried.clear()
+    with virtual_time() as clock:
+        runtime = LocalRuntime(store, clock=lambda: int(clock.time() * 1e6))
+        first = await runtime.start(RetriedLater, DriverStart())
+        await asyncio.sleep(0.5)
+        first.lose(RuntimeError("gone"))
+        second = await resumed(runtime, first)
+        await second.wait_ended()
+
+    assert [attempt for attempt, _ in tried] == [1, 2, 3, 4]
+    assert second.schedule.stop == DriverStop()
+
+
+def test_what_failed_together_does_not_come_back_together() -> None:
+    waits = {wait_seconds(Retry(times=3, backoff_seconds=2), 2, ExecutionId(f"x{number}")) for number in range(50)}
+
+    assert len(waits) == 50
+    assert min(waits) >= 4
+    assert max(waits) <= 4.4
+
+
+class DriverLeft(ControlEvent):
+    pass
+
+
+class DriverRight(ControlEvent):
+    pass
+
+
+class ReturnsPairs(Agent):
+    """Names a pair with a list, one alone, and a choice; returns what the start says."""
+
+    given: Any = None
+
+    @step()
+    async def begin(
+        self, start: DriverStart
+    ) -> tuple[DriverLeft, list[DriverWork | DriverDone]] | tuple[DriverLeft, DriverRight] | DriverRight:
+        return self.given
+
+    @step()
+    async def end(
+        self,
+        left: DriverLeft | None,
+        right: DriverRight | None,
+        work: list[DriverWork] | None,
+        done: list[DriverDone] | None,
+    ) -> DriverStop:
+        return DriverStop()
+
+
+LEFT, RIGHT, WORK, DONE = DriverLeft(), DriverRight(), DriverWork(number=1), DriverDone(name="a")
+
+
+GIVEN: list[tuple[Any, bool]] = [
+    (RIGHT, True),
+    ([RIGHT], True),
+    ((LEFT, RIGHT), True),
+    ((LEFT, [WORK, DONE, WORK]), True),
+    ((LEFT, []), True),
+    (LEFT, True),
+    (None, False),
+    ([], False),
+    ((RIGHT, LEFT), False),
+    ((RIGHT, RIGHT), False),
+    ([WORK], False),
+    ((LEFT, RIGHT, WORK), False),
+]
+
+
+@pytest.mark.parametrize(("given", "fits"), GIVEN, ids=str)
+async def test_what_a_step_returns_together_is_one_alternative_of_its_annotation(
+    runtime: LocalRuntime, given: Any, fits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ReturnsPairs, "given", given)
+
+    run = await runtime.run_to_end(ReturnsPairs, DriverStart())
+
+    code = run.stop.code if isinstance(run.stop, ExceptionEvent) else ""
+    assert code == ("" if fits else "undeclared_output")
+
+
+class CountedTooOften(Agent):
+    """Four pieces of work, of which a step may do three."""
+
+    @step()
+    async def split(self, start: DriverStart) -> list[DriverWork]:
+        return [DriverWork(number=number) for number in range(start.number)]
+
+    @step(max_executions_per_run=3)
+    async def work(self, work: DriverWork) -> DriverDone:
+        await asyncio.sleep(1)
+        return DriverDone(name="done")
+
+    @step()
+    async def join(self, start: DriverStart, done: list[DriverDone]) -> DriverStop:
+        return DriverStop(names=tuple(each.name for each in done))
+
+
+@pytest.mark.parametrize(("count", "code"), [(3, ""), (4, "too_many_executions")])
+async def test_the_binding_beyond_the_limit_ends_the_run_and_names_the_step(
+    runtime: LocalRuntime, store: InMemoryJournal, count: int, code: str
+) -> None:
+    with virtual_time():
+        run = await runtime.run_to_end(CountedTooOften, DriverStart(number=count))
+
+    failure = run.stop if isinstance(run.stop, ExceptionEvent) else None
+    assert (failure.code if failure else "") == code
+    assert (failure.step if failure else "work") == "work"
+    assert [type(entry) for entry in await entries_of(store, run.driver)].count(journal.RunEnded) == 1
+
+
+def _raising(work: DriverWork) -> bool:
+    raise ValueError("no verdict")
+
+
+class AskedInVain(Agent):
+    """Its precondition raises."""
+
+    @step()
+    async def begin(self, start: DriverStart) -> DriverWork:
+        return DriverWork(number=1)
+
+    @step(precondition=_raising)
+    async def work(self, work: DriverWork) -> DriverStop:
+        return DriverStop()
+
+
+async def test_a_precondition_that_raises_ends_the_run_with_its_error(runtime: LocalRuntime) -> None:
+    run = await runtime.run_to_end(AskedInVain, DriverStart())
+
+    assert isinstance(run.stop, ExceptionEvent)
+    assert (run.stop.step, run.stop.error_type, run.stop.message) == ("work", "ValueError", "no verdict")
+
+
+changed: list[int] = []
+
+
+def _at_the_third_asking(work: DriverWork) -> bool:
+    changed.append(work.number)
+    return len(changed) > 2
+
+
+class AskedWhenQuiet(Agent):
+    """Held back until everything else is quiet, and asked anew only after something has changed."""
+
+    @step()
+    async def begin(self, start: DriverStart) -> tuple[DriverWork, DriverOther]:
+        return DriverWork(number=1), DriverOther()
+
+    @step()
+    async def beside(self, other: DriverOther) -> DriverDone:
+        await asyncio.sleep(1)
+        return DriverDone(name="beside")
+
+    @step()
+    async def after(self, done: DriverDone) -> DriverShown:
+        await asyncio.sleep(1)
+        return DriverShown(text="after")
+
+    @step(precondition=_at_the_third_asking)
+    async def work(self, work: DriverWork) -> DriverStop:
+        return DriverStop()
+
+
+async def test_a_binding_that_was_held_back_is_asked_once_more_when_its_scope_would_be_quiet(
+    runtime: LocalRuntime,
+) -> None:
+    changed.clear()
+    with virtual_time():
+        run = await runtime.run_to_end(AskedWhenQuiet, DriverStart())
+
+    assert isinstance(run.stop, ExceptionEvent)
+    assert run.stop.code == "run_stalled"
+    assert "work is held back by its precondition" in run.stop.message
+    assert changed == [1, 1]

@@ -9,8 +9,10 @@ import pytest
 
 from planwerk.access.actors import UserActor
 from planwerk.app import Planwerk
+from planwerk.runtime.contexts import thread_owner
 from planwerk.runtime.housekeeping import Housekeeping
 from planwerk.runtime.ports import RunRecord
+from planwerk.runtime.worker import STOP
 from planwerk.testing import ScriptedModel
 from planwerk.workflow import entries as journal
 from planwerk.workflow.blueprint import Agent
@@ -63,6 +65,8 @@ async def open_run(stores: OpenStores, *, ended: int | None, expires: int | None
     published = journal.EventPublished(HousekeepingStart(), EventId(new_id()), 0)
     await stores.journal.append(run, [opened, published], expected_version=0, fence=0)
     await stores.contexts.set("run", run, "count", 1)
+    await stores.contexts.set("thread", thread_owner(run, None), "count", 1)
+    await stores.contexts.set(STOP, run, "by", "Anna")
     await stores.queue.enqueue(run)
     await stores.records.put(record(run, ended=None, expires=expires))
     if ended is not None:
@@ -83,10 +87,13 @@ async def test_ended_runs_whose_time_is_over_are_forgotten_and_no_other(stores: 
     assert await stores.journal.read(over) == []
     assert await stores.records.get(over) is None
     assert (await stores.contexts.get("run", over, "count")).version == 0
+    assert (await stores.contexts.get("thread", thread_owner(over, None), "count")).version == 0
+    assert (await stores.contexts.get(STOP, over, "by")).version == 0
     for run in (kept, working, later):
         assert len(await stores.journal.read(run)) == 2
         assert await stores.records.get(run) is not None
         assert (await stores.contexts.get("run", run, "count")).value == 1
+        assert (await stores.contexts.get("thread", thread_owner(run, None), "count")).value == 1
     taken = [await stores.queue.take("w", now_microseconds=0, lease_microseconds=9) for _ in range(4)]
     assert {lease.run for lease in taken if lease is not None} == {kept, working, later}
 

@@ -145,6 +145,7 @@ async def test_changes_are_told_once_at_the_beginning_and_after_each_append(stor
 
 
 async def test_eng_21_many_writers_and_a_reader_share_one_file_without_an_error(tmp_path: Path) -> None:
+    """ENG-21."""
     upgrade(tmp_path / "data.db")
     database = SqliteDatabase(tmp_path / "data.db")
     store = SqliteJournal(database)

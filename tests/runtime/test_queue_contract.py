@@ -116,7 +116,9 @@ async def test_counting_what_is_no_number_is_refused(stores: OpenStores) -> None
         await context.increment("name")
 
 
-def record(run: str, *, started: int, thread: str | None = None, tenant: str = "default") -> RunRecord:
+def record(
+    run: str, *, started: int, thread: str | None = None, tenant: str = "default", account: str = "1"
+) -> RunRecord:
     return RunRecord(
         run=run,
         tenant=tenant,
@@ -128,7 +130,7 @@ def record(run: str, *, started: int, thread: str | None = None, tenant: str = "
         profile_version=1,
         blueprint="B",
         status="running",
-        actor={"kind": "user", "id": "1", "name": "Anna"},
+        actor={"kind": "user", "id": account, "name": "Anna"},
         started_microseconds=started,
     )
 
@@ -143,7 +145,7 @@ async def test_records_are_replaced_and_listed_newest_first_within_a_tenant(stor
     assert await stores.records.get("r1") == ended
     assert await stores.records.get("unknown") is None
     assert [found.run for found in await stores.records.newest("default")] == ["r2", "r1", "r0"]
-    assert [found.run for found in await stores.records.newest("default", before=(2, ""), limit=1)] == ["r1"]
+    assert [found.run for found in await stores.records.newest("default", before=(2, "r2"), limit=1)] == ["r1"]
     assert [found.run for found in await stores.records.of_thread("default", "t")] == ["r0", "r1", "r2"]
     assert await stores.records.of_thread("other", "t") == []
 
@@ -196,3 +198,20 @@ async def test_runs_that_are_for_others_are_not_taken(stores: OpenStores) -> Non
     assert lease.run == OTHER
     assert await stores.queue.take("one", now_microseconds=0, lease_microseconds=10, leaving={RUN}) is None
     assert await stores.queue.take("two", now_microseconds=0, lease_microseconds=10) is not None
+
+
+async def test_records_of_an_owner_are_listed_a_page_at_a_time_and_none_twice_where_times_are_alike(
+    stores: OpenStores,
+) -> None:
+    for run, started, account in [("a", 5, "1"), ("b", 5, "1"), ("c", 5, "2"), ("d", 7, "1"), ("e", 3, "1")]:
+        await stores.records.put(record(run, started=started, account=account))
+    await stores.records.put(record("foreign", started=5, tenant="other"))
+    nobody = replace(record("system", started=6), actor={"kind": "system", "name": "starter"})
+    await stores.records.put(nobody)
+
+    first = await stores.records.newest("default", RunFilter(owner="1"), limit=2)
+    rest = await stores.records.newest("default", RunFilter(owner="1"), before=first[-1].place, limit=9)
+
+    assert [found.run for found in (*first, *rest)] == ["d", "b", "a", "e"]
+    assert [found.run for found in await stores.records.newest("default", RunFilter(owner="2"))] == ["c"]
+    assert await stores.records.newest("default", RunFilter(owner="3")) == []

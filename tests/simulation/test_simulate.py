@@ -9,9 +9,11 @@ from planwerk.testing import SimulationFailed, simulate
 from planwerk.workflow.binding import take_recorded
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.plan import ParameterPlan, StepPlan
+from planwerk.workflow.schedule import RunSchedule
 from planwerk.workflow.scope import Cell, Scope
 from planwerk.workflow.seen import Bound
 from planwerk.workflow.steps import step
+from tests.simulation.rarer_workflows import SimUnions
 from tests.simulation.workflows import SimDone, SimFan, SimItem, SimPrecondition, SimStart, SimStop
 
 
@@ -65,6 +67,13 @@ def test_a_fold_that_forgets_what_was_taken_is_found(monkeypatch: pytest.MonkeyP
 
     with pytest.raises(SimulationFailed, match="the journal folds to the live state"):
         simulate(SimPrecondition, SimStart(), seeds=range(20))
+
+
+def test_an_end_that_does_not_name_what_no_step_took_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RunSchedule, "left_over", lambda schedule: ())
+
+    with pytest.raises(SimulationFailed, match="the end names the events no step took"):
+        simulate(SimUnions, SimStart(), seeds=range(20))
 
 
 def test_the_report_counts_runs_and_faults() -> None:

@@ -386,11 +386,13 @@ THREE = SimStart()
 
 @dataclass(frozen=True)
 class Case:
-    """A workflow with its start, and whether its joins are compared with those of an undisturbed run."""
+    """A workflow with its start, whether its joins are compared with those of an undisturbed run, and how that ends."""
 
     blueprint: type[Agent]
     start: Event = THREE
     compared: bool = True
+    error: str = ""
+    """Code of the error an undisturbed run ends with, if it does."""
 
     def __str__(self) -> str:
         width = getattr(self.start, "width", 3)
@@ -410,5 +412,5 @@ CASES = [
     Case(SimPrecondition),
     Case(SimTitled, compared=False),
     Case(SimCycle),
-    Case(SimFails, compared=False),
+    Case(SimFails, compared=False, error="step_failed"),
 ]

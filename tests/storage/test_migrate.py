@@ -56,6 +56,19 @@ def test_a_new_file_is_what_the_migrations_lead_to(tmp_path: Path) -> None:
     assert differences(tmp_path / "new.db") == []
 
 
+def test_looking_whether_a_file_is_up_to_date_leaves_what_a_kill_left_behind_to_the_server(tmp_path: Path) -> None:
+    path = tmp_path / "killed.db"
+    upgrade(path)
+    kill = "import os, sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('PRAGMA user_version=7'); os._exit(9)"
+    subprocess.run([sys.executable, "-c", kill, str(path)], check=False)
+    left = path.with_name("killed.db-wal").stat().st_size
+
+    upgrade(path)
+
+    assert left > 0
+    assert path.with_name("killed.db-wal").stat().st_size == left
+
+
 def test_every_released_schema_upgrades_and_keeps_its_rows(tmp_path: Path) -> None:
     for revision in REVISIONS:
         path = migrated(tmp_path / f"{revision}.db", revision)

@@ -6,8 +6,15 @@ from typing import Any
 
 import pytest
 
+from planwerk.workflow.blueprint import Agent
+from planwerk.workflow.events import ControlEvent, StartEvent, StopEvent
 from planwerk.workflow.exploration import explore
+from planwerk.workflow.exploring.search import Limits
+from planwerk.workflow.steps import step
 from tests.workflow.notation import Notation
+
+UNTIMED = Limits(clock=lambda: 0.0)
+"""The bound of states alone, so that a slow machine says the same."""
 
 GUARDED = {
     "begin": "Start -> Query",
@@ -17,7 +24,7 @@ GUARDED = {
 
 
 def problems(given: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(problem.severity, problem.message) for problem in explore(Notation(given).compose())]
+    return [(problem.severity, problem.message) for problem in explore(Notation(given).compose(), UNTIMED).problems]
 
 
 def test_a_straight_workflow_has_nothing_to_report() -> None:
@@ -56,6 +63,8 @@ def test_an_empty_list_is_only_a_warning() -> None:
     found = problems({"begin": "Start -> list[W]", "work": "W -> D", "join": "list[D] -> Stop"})
 
     assert [severity for severity, _ in found] == ["warning"]
+    assert "begin → nothing: join waits for " in found[0][1]
+    assert "which work could have sent, for ever (when the list of begin is empty)" in found[0][1]
 
 
 def test_a_join_that_takes_an_empty_list_is_free_of_stalls() -> None:
@@ -65,8 +74,9 @@ def test_a_join_that_takes_an_empty_list_is_free_of_stalls() -> None:
 def test_a_loop_without_an_exit_reaches_no_stop() -> None:
     found = problems({"begin": "Start -> A", "again": "A -> B", "back": "B -> A"})
 
-    assert [severity for severity, _ in found] == ["error"]
+    assert [severity for severity, _ in found] == ["error", "warning"]
     assert "no stop can be reached" in found[0][1]
+    assert "again → back → again can go round for ever" in found[1][1]
 
 
 def test_a_call_is_explored_on_its_own_and_stands_for_its_outcomes() -> None:
@@ -132,7 +142,7 @@ def test_a_precondition_that_says_no_is_a_warning() -> None:
     found = problems({"begin": "Start -> A", "finish": "A -> Stop, if it is the second A"})
 
     assert [severity for severity, _ in found] == ["warning"]
-    assert "precondition says no" in found[0][1]
+    assert "the precondition of finish says no" in found[0][1]
 
 
 @pytest.mark.parametrize("branches", [2, 6, 16])
@@ -200,3 +210,147 @@ def test_two_inputs_of_one_loop_that_come_once_a_round_are_sound() -> None:
     }
 
     assert [message for _, message in problems(given) if "paired" in message] == []
+
+
+def test_an_event_that_can_come_too_late_is_named_as_left_behind() -> None:
+    found = problems(
+        {"ask": "Start -> Q", "reply": "Q, Hint|None -> (Text, Note)", "noter": "Note -> Hint", "end": "Text -> Stop"}
+    )
+
+    assert [severity for severity, _ in found] == ["warning"]
+    assert "Hint can be left behind: reply can no longer take it" in found[0][1]
+
+
+def test_what_lies_when_a_stop_cuts_work_off_is_nothing_to_mend() -> None:
+    given = {
+        "begin": "Start -> (A, B)",
+        "guard": "A -> Fine|StopRefused",
+        "more": "B -> C (stop_on_error=False)",
+        "join": "Fine, C|None -> Stop",
+    }
+
+    assert problems(given) == []
+
+
+def test_a_loop_is_explored_to_its_end_whatever_its_rounds() -> None:
+    given = {
+        "decide": "Start|Again -> (Decided, list[Tool])|Stop",
+        "run": "Tool -> Result",
+        "join": "Decided, list[Result]|None -> Again",
+    }
+
+    exploration = explore(Notation(given).compose(), UNTIMED)
+
+    assert all(scope.is_proven for scope in exploration.scopes)
+    assert [problem.obligation for problem in exploration.problems] == ["E3.7"]
+    assert exploration.states < 20
+
+
+def test_a_fault_that_only_a_later_round_runs_into_is_found() -> None:
+    given = {
+        "begin": "Start -> (Turn, Once)",
+        "turn": "Turn -> Turn2|Last",
+        "once": "Once, Turn2|None -> Spare",
+        "back": "Turn2 -> Turn",
+        "last": "Last, Spare, Turn3 -> Stop",
+        "third": "Turn2 -> Turn3 (stop_on_error=False)",
+    }
+
+    found = problems(given)
+
+    assert found
+    assert found[0][0] == "error"
+    assert "last waits for" in found[0][1]
+
+
+def test_a_loop_with_a_limit_is_not_warned_of() -> None:
+    class LimitedStart(StartEvent):
+        pass
+
+    class LimitedAgain(ControlEvent):
+        pass
+
+    class Limited(Agent):
+        @step()
+        async def begin(self, start: LimitedStart) -> LimitedAgain:
+            return LimitedAgain()
+
+        @step(max_executions_per_run=3)
+        async def again(self, again: LimitedAgain) -> LimitedAgain | StopEvent:
+            return StopEvent()
+
+    assert Limited.find_problems() == []
+
+
+def test_a_request_to_a_person_may_be_answered_either_way() -> None:
+    given = {
+        "request Confirm?": "Yes | No",
+        "begin": "Start -> Confirm?",
+        "go": "Yes -> Stop",
+    }
+
+    found = problems(given)
+
+    assert [severity for severity, _ in found] == ["error"]
+    assert "Asked → " in found[0][1]
+    assert "no step takes" in found[0][1]
+
+
+def test_a_call_that_needs_no_outcome_is_free_of_stalls() -> None:
+    given = {
+        "begin": "Start -> (Note, A)",
+        "end": "A -> Stop",
+        "call Note -> ": {"keep": "Note -> Kept", "drop": "Kept -> None"},
+    }
+
+    assert problems(given) == []
+
+
+def test_a_caller_is_explored_with_the_outcomes_its_calls_were_found_to_have() -> None:
+    """The second outcome is declared, but what leads to it is held up by a choice that never brings both."""
+    given = {
+        "begin": "Start -> Ask",
+        "finish": "Found -> Stop",
+        "lost": "Lost, Never -> Stop",
+        "never": "Found -> Never",
+        "call Ask -> Found|Lost": {
+            "look": "Ask -> A|B",
+            "tell": "A -> Found",
+            "other": "B -> Found",
+            "both": "A, B -> Lost",
+        },
+    }
+
+    assert not [message for severity, message in problems(given) if severity == "error"]
+
+
+def test_where_steps_wait_for_each_other_a_stall_is_found_beside_the_cycle() -> None:
+    given = {
+        "begin": "Start -> (A, B)",
+        "p": "A, Y|None -> X",
+        "q": "B, X|None -> Y|Z",
+        "end": "X, Y -> Stop",
+    }
+
+    found = problems(given)
+
+    assert found[0][0] == "error"
+    assert "end waits for" in found[0][1]
+    assert any("cycle" in message for _, message in found)
+
+
+def test_entangled_loops_are_told_apart_only_so_far_and_that_is_said() -> None:
+    given = {
+        "begin": "Start -> list[B]|A",
+        "some": "E -> list[A|B]",
+        "many": "Start, list[A], list[C]|None, B -> (D, E)|list[D]",
+        "more": "E|None, C|None, list[B] -> C|list[A]",
+        "show": "D -> None",
+        "end": "A -> Stop",
+    }
+
+    exploration = explore(Notation(given).compose(), UNTIMED)
+
+    notes = [problem.message for problem in exploration.problems if problem.severity == "note"]
+    assert not all(scope.is_proven for scope in exploration.scopes)
+    assert any("rounds of its loops are told apart only up to 3" in note for note in notes)

@@ -212,3 +212,31 @@ def _state(schedule: RunSchedule) -> Hashable:
     if schedule.stop is not None:
         return (flight, cells)
     return (flight, cells, tuple(sorted(scope.waiting.items())), tuple(scope.counts))
+
+
+def test_a_second_outcome_of_a_call_names_the_step_and_the_call() -> None:
+    given = {
+        "begin": "Start -> Ask",
+        "end": "Told, More -> Stop",
+        "more": "Told -> More",
+        "call Ask -> Told": {"look": "Ask -> (A, B)", "tell": "A -> Told", "too": "B -> Told"},
+    }
+    play = Play(Notation(given))
+    play.begin()
+    play.end("begin", "Ask")
+    play.end("look", "A B")
+    play.end("tell", "Told")
+
+    play.end("too", "Told")
+
+    assert "CallAsk.too published" in str(play.fault)
+    assert "was answered before" in str(play.fault)
+
+
+def test_a_run_that_a_precondition_holds_back_says_so() -> None:
+    play = Play(Notation({"begin": "Start -> A", "finish": "A -> Stop, if it is the second A"}))
+    play.begin()
+
+    play.end("begin", "A")
+
+    assert "finish is held back by its precondition" in str(play.fault)

@@ -150,6 +150,8 @@ def test_a_step_that_waits_for_nothing_is_named() -> None:
 
 
 def test_eng_27_a_base_class_names_the_subclasses_that_are_produced() -> None:
+    """ENG-27."""
+
     class OnBase(Agent):
         @step()
         async def begin(self, start: ValidStart) -> ValidChild:
@@ -173,6 +175,15 @@ def test_eng_27_a_base_class_names_the_subclasses_that_are_produced() -> None:
         assert "ValidBase" in found[0].message
         assert "ValidChild" in found[0].message
     assert errors(OnChild) == []
+
+    class Join(OnChild):
+        @step()
+        async def join(self, child: ValidChild, never: ValidOther) -> ValidStop:
+            return ValidStop()
+
+    found = [problem for problem in errors(Join) if "join" in problem.where]
+    assert found
+    assert "ValidOther" in found[0].message
 
 
 def test_a_returned_event_that_no_step_takes_is_named() -> None:
@@ -391,3 +402,19 @@ def test_a_second_use_of_a_capability_has_event_classes_of_its_own() -> None:
     assert ValidSecond.Told.event_type == "ValidSecondValidToldEvent"
     assert issubclass(ValidSecond.Told, ValidToldEvent)
     assert errors(AsksBoth) == []
+
+
+def test_an_event_that_only_a_precondition_reads_goes_somewhere() -> None:
+    def has_leave(child: ValidChild, other: ValidOther | None) -> bool:
+        return other is not None
+
+    class Guarded(Agent):
+        @step()
+        async def begin(self, start: ValidStart) -> tuple[ValidChild, ValidOther]:
+            return ValidChild(), ValidOther()
+
+        @step(precondition=has_leave)
+        async def end(self, child: ValidChild) -> ValidStop:
+            return ValidStop()
+
+    assert errors(Guarded) == []

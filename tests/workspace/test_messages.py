@@ -167,6 +167,7 @@ async def test_instead_stops_the_active_run_and_what_was_queued_stays_behind(wor
     thread = await world.alice.thread(world.thread)
     assert (thread.active_run, thread.queued) == (active, (replacing, queued))
     assert [run.stop_requested for run in thread.runs] == [True, False, False]
+    assert [run.stop_requested_by for run in thread.runs] == [ALICE, None, None]
 
 
 async def test_instead_without_an_active_run_is_an_ordinary_post(world: World) -> None:

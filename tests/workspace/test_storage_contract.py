@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from planwerk.workflow.ids import EventId, WorkspaceId, new_id
-from planwerk.workspace.ports import CommandRef, Commit, CursorMove, Storage
+from planwerk.workspace.ports import CommandRef, Commit, CursorMove, PlacedRun, Storage
 from planwerk.workspace.rules.envelope import LogEnvelope
 from planwerk.workspace.rules.errors import CursorPassedOn, SoleWorkspaceTaken, StaleCursor, StaleHead
 from planwerk.workspace.rules.events import ThreadCreated, UnknownLogEvent, WorkspaceCreated
@@ -410,6 +410,33 @@ async def test_retracted_messages_and_ended_runs_leave_the_tree_and_the_queue(st
     assert contents is not None
     assert (contents.messages, contents.runs, contents.head_seq) == ((two,), (done, second), 1)
     assert await storage.thread_contents(workspace, thread_id()) is None
+
+
+async def test_a_run_is_found_alone_and_whether_its_turn_has_come(storage: Storage) -> None:
+    workspace, elsewhere = await create(storage), await create(storage, a_workspace("bob"))
+    thread = a_thread(5)
+    message = a_message(thread, 2)
+    first, second = a_run(message, 4), a_run(message, 5)
+    thread = changed(thread, pending=(second.id, first.id))
+    await storage.commit(Commit(TENANT, workspace, expected_head=1, entities=[thread, message, first, second]))
+
+    assert await storage.active_run(workspace, thread.id) == second
+    assert await storage.find_run(workspace, first.id) == PlacedRun(first, active=False)
+    assert await storage.find_run(workspace, second.id) == PlacedRun(second, active=True)
+    assert await storage.find_run(workspace, run_id()) is None
+    assert await storage.find_run(elsewhere, first.id) is None
+    assert await storage.active_run(elsewhere, thread.id) is None
+    assert await storage.active_run(workspace, thread_id()) is None
+
+    done = changed(second, ended=NOW, status="completed")
+    await storage.commit(
+        Commit(TENANT, workspace, expected_head=1, entities=[changed(thread, pending=(first.id,)), done])
+    )
+    assert await storage.active_run(workspace, thread.id) == first
+    assert await storage.find_run(workspace, second.id) == PlacedRun(done, active=False)
+
+    await storage.commit(Commit(TENANT, workspace, expected_head=1, entities=[changed(thread, pending=())]))
+    assert await storage.active_run(workspace, thread.id) is None
 
 
 async def test_threads_are_listed_by_their_last_event_a_page_at_a_time(storage: Storage) -> None:

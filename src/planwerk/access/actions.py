@@ -49,6 +49,7 @@ class Action(StrEnum):
     THREAD_WRITE = "thread.write"
     """On a workspace: make a thread in it; on a thread: post, rename, retract."""
     RUN_READ = "run.read"
+    """On a run: all that it did; on a tenant: list one's own."""
     RUN_STOP = "run.stop"
     RUN_FORK = "run.fork"
     """Make a run that goes on from a position of it; with other settings only with `profile.edit` besides."""

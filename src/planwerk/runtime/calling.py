@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import aclosing
 from typing import Any, cast
 
@@ -41,14 +41,25 @@ async def call_step(
 
 
 def checked(ready: ReadyStep, returned: Any) -> list[Event]:
-    """What a step returned, as the events of its annotation."""
-    if type(returned) in ready.outputs:
+    """What a step returned, as the events of its annotation.
+
+    Raises:
+        UndeclaredOutput: It returned what its annotation does not name.
+    """
+    if type(returned) in ready.alone:
         return [returned]
-    if returned is None:
-        return []
+    events = [ready.checked(output) for output in _flat(returned)]
+    ready.require_fit(events)
+    return events
+
+
+def _flat(returned: Any) -> Iterator[object]:
+    """An event, or those of a list or tuple; a tuple may hold lists (`tuple[A, list[B]]`)."""
     if isinstance(returned, list | tuple):
-        return [ready.checked(output) for output in cast("list[object]", returned)]
-    return [ready.checked(returned)]
+        for part in cast("list[object] | tuple[object, ...]", returned):
+            yield from _flat(part)
+    elif returned is not None:
+        yield returned
 
 
 async def _within(seconds: float, work: Coroutine[Any, Any, Any], step: str) -> Any:

@@ -80,6 +80,11 @@ class _Context:
         )
 
 
+def thread_owner(run: str, thread: str | None) -> str:
+    """Whose thread context a run has: its thread's, or one of its own, so that steps need not tell the cases apart."""
+    return thread or f"run:{run}"
+
+
 @injectable
 class RunContext(_Context):
     """Values of one run; they end with it."""

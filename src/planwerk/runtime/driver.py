@@ -18,8 +18,8 @@ from collections.abc import Callable
 from typing import Final, Protocol, cast
 
 from planwerk.runtime.appending import Appends
-from planwerk.runtime.attempts import MAX_CRASHES, Attempt, attempts_of
-from planwerk.runtime.calling import call_step, checked
+from planwerk.runtime.attempts import MAX_CRASHES, Attempt, attempts_of, wait_seconds
+from planwerk.runtime.calling import StepTimedOut, call_step, checked
 from planwerk.runtime.closing import (
     DeadlineExceeded,
     PoisonStep,
@@ -115,6 +115,8 @@ class RunDriver:
         self._responses = 0
         self._tasks: dict[ExecutionId, asyncio.Task[None]] = {}
         self._ask_tasks: set[asyncio.Task[None]] = set()
+        self._failures: dict[ExecutionId, int] = {}
+        """Failed attempts of executions that will be tried again."""
         self._closing = False
         """Nothing more is started."""
         self._stopped = False
@@ -219,6 +221,12 @@ class RunDriver:
     def _start_again(self, execution: Execution, last: Attempt, now: int) -> None:
         if last.crashes >= MAX_CRASHES:
             self._fail_run(PoisonStep(execution.step.name, last.crashes))
+            return
+        if last.failures:
+            self._failures[execution.id] = last.failures
+        if last.retry_at > now:
+            again = self._try_again(execution, last.number + 1, (last.retry_at - now) / 1e6)
+            self._tasks[execution.id] = asyncio.get_running_loop().create_task(again, context=self._context.copy())
             return
         self._record(journal.ExecutionStarted(execution.id, last.number + 1, now))
         self._starting.append((execution, last.number + 1))
@@ -405,8 +413,14 @@ class RunDriver:
         if self._releasing:
             return  # it failed because it was cancelled: the next owner executes it again
         info = error_info(error)
-        if attempt <= ready.retry.times and not self._closing and not isinstance(error, WorkflowError):
-            await self._retry(ready, execution, attempt, info)
+        failures = self._failures.get(execution.id, 0) + 1
+        may_help = isinstance(error, StepTimedOut) or not isinstance(error, WorkflowError)
+        if failures <= ready.retry.times and may_help and not self._closing:
+            self._failures[execution.id] = failures
+            wait = wait_seconds(ready.retry, failures, execution.id)
+            now = self._clock()
+            self._record(journal.AttemptFailed(execution.id, attempt, now, info, now + int(wait * 1e6)))
+            await self._try_again(execution, attempt + 1, wait)
             return
         if self._tasks.pop(execution.id, None) is None:
             self._dropped(execution)
@@ -420,20 +434,21 @@ class RunDriver:
             self._publish_stop(exception_event(info, ready.name), "failed")
         await self._appends.flush()
 
-    async def _retry(self, ready: ReadyStep, execution: Execution, attempt: int, info: journal.ErrorInfo) -> None:
-        wait = ready.retry.backoff_seconds * 2 ** (attempt - 1)
-        now = self._clock()
-        self._record(journal.AttemptFailed(execution.id, attempt, now, info, now + int(wait * 1e6)))
+    async def _try_again(self, execution: Execution, attempt: int, wait: float) -> None:
         try:
             await self._appends.written()
             await asyncio.sleep(wait)
+            if self._closing:
+                return
+            self._record(journal.ExecutionStarted(execution.id, attempt, self._clock()))
+            await self._appends.written()
         except RunLost:
             return
         except asyncio.CancelledError as error:
             if not self._closing:
                 self.lose(error)
             raise
-        await self._execute(execution, attempt + 1)
+        await self._execute(execution, attempt)
 
     def _warn(self, ready: ReadyStep, execution: Execution, info: journal.ErrorInfo) -> None:
         warning = StepWarningEvent(step=ready.name, code=info.code, message=info.message)
@@ -616,5 +631,5 @@ class RunDriver:
             self._record(journal.ExecutionFailed(execution.id, now, cancelled()))
         self._tasks.clear()
         self.tally.until(now)
-        ended = journal.RunEnded(self._status, now, self._error, tuple(self.schedule.untaken), self.tally.summary())
+        ended = journal.RunEnded(self._status, now, self._error, self.schedule.left_over(), self.tally.summary())
         self._record(ended)

@@ -12,7 +12,7 @@ from planwerk.access.ids import TenantId
 from planwerk.messages.events import UserMessageEvent
 from planwerk.runtime.errors import RunFailed, UnknownRun
 from planwerk.runtime.opening import open_run
-from planwerk.runtime.ports import ANY_RUN, Clock, Journal, RunFilter, RunRecord, RunRecords, WorkQueue
+from planwerk.runtime.ports import ANY_RUN, Clock, Journal, RecordPlace, RunFilter, RunRecord, RunRecords, WorkQueue
 from planwerk.runtime.profiles import Profile, ProfileDirectory
 from planwerk.runtime.projector import record_of
 from planwerk.runtime.worker import Worker
@@ -254,6 +254,16 @@ class Host:
         """Whether the log has asked for the run, which is not open yet."""
         return await self._workspaces.locate_run(tenant, run) is not None
 
+    async def newest(
+        self, tenant: TenantId, wanted: RunFilter = ANY_RUN, *, before: RecordPlace | None = None, limit: int = 50
+    ) -> list[RunRecord]:
+        """Runs that were opened and fit a filter, by the time of their start, the newest first.
+
+        Args:
+            before: Only what stands before this place, which is left out.
+        """
+        return await self._records.newest(tenant, wanted, before=before, limit=limit)
+
     async def status(self, run: RunId) -> RunRecord:
         """What is known of a run: who started what, how it stands, what it used.
 
@@ -265,14 +275,8 @@ class Host:
             raise UnknownRun(run)
         return record
 
-    async def runs(
-        self, tenant: TenantId, wanted: RunFilter = ANY_RUN, *, before: tuple[int, str] | None = None, limit: int = 50
-    ) -> list[RunRecord]:
-        """Runs that fit a filter, the one started last first; `before` is the start and the id of the last one seen."""
-        return await self._records.newest(tenant, wanted, before=before, limit=limit)
-
     async def _profile(self, tenant: TenantId, space: Any, thread: ThreadId, profile: str | None) -> Profile:
-        slug = profile or (await space.thread(thread)).profile
+        slug = profile or (await space.summary(thread)).profile
         if slug is None:
             profiles = await self._profiles.list(tenant)
             return profiles[0]

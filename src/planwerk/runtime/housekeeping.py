@@ -6,7 +6,9 @@ import asyncio
 import logging
 from typing import Final
 
+from planwerk.runtime.contexts import thread_owner
 from planwerk.runtime.ports import Clock, ContextStore, Journal, RunRecords, WorkQueue
+from planwerk.runtime.worker import STOP
 from planwerk.workflow.ids import RunId
 
 log = logging.getLogger(__name__)
@@ -48,9 +50,14 @@ class Housekeeping:
         count = 0
         while expired := await self._records.expired(self._clock(), BATCH):
             for run in expired:
-                await self._journal.forget(RunId(run))
-                await self._contexts.forget("run", run)
-                await self._queue.forget(RunId(run))
-                await self._records.forget(run)
+                await self._forget(run)
             count += len(expired)
         return count
+
+    async def _forget(self, run: str) -> None:
+        await self._journal.forget(RunId(run))
+        await self._contexts.forget("run", run)
+        await self._contexts.forget("thread", thread_owner(run, None))
+        await self._contexts.forget(STOP, run)  # of a stop that came when the run had just ended
+        await self._queue.forget(RunId(run))
+        await self._records.forget(run)

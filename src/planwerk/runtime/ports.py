@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from planwerk.workflow.entries import Entry
 from planwerk.workflow.ids import RunId
@@ -147,6 +147,10 @@ class ContextStore(Protocol):
         ...
 
 
+RecordPlace: TypeAlias = tuple[int, str]
+"""Time of a start in microseconds, and the run's id among those of one time."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunRecord:
     """What lists and pages show of a run without its journal; kept by the projector."""
@@ -179,8 +183,13 @@ class RunRecord:
 
     @property
     def owner(self) -> str | None:
-        """The account that started it; None for runs that no person started."""
-        return str(self.actor.get("id")) if self.actor.get("kind") == "user" else None
+        """The account of the person who started it; None if that was nobody's doing."""
+        return str(self.actor["id"]) if self.actor.get("kind") == "user" else None
+
+    @property
+    def place(self) -> RecordPlace:
+        """Where it stands among all runs, by the time of its start."""
+        return self.started_microseconds, self.run
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,12 +225,12 @@ class RunRecords(Protocol):
     async def forget(self, run: str) -> None: ...
 
     async def newest(
-        self, tenant: str, wanted: RunFilter = ANY_RUN, *, before: tuple[int, str] | None = None, limit: int = 50
+        self, tenant: str, wanted: RunFilter = ANY_RUN, *, before: RecordPlace | None = None, limit: int = 50
     ) -> list[RunRecord]:
-        """The runs of a tenant that fit a filter, the one started last first.
+        """Runs of a tenant that fit a filter, by the time of their start, the newest first.
 
         Args:
-            before: Start (microseconds) and id of a run; those listed after it are given.
+            before: Only what stands before this place, which is left out.
         """
         ...
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from planwerk.runtime.execution import ExecutionContext
 from planwerk.runtime.providers import Injector, Providers
@@ -17,7 +17,7 @@ from planwerk.workflow.errors import WorkflowError
 from planwerk.workflow.events import ControlEvent, Event, StopEvent
 from planwerk.workflow.plan import Composition, ScopePlan, StepPlan
 from planwerk.workflow.seen import Execution, Seen
-from planwerk.workflow.steps import Retry
+from planwerk.workflow.steps import Output, Retry, Returns
 
 
 class UndeclaredOutput(WorkflowError):
@@ -26,12 +26,18 @@ class UndeclaredOutput(WorkflowError):
     code = "undeclared_output"
 
     def __init__(self, step: str, output: object) -> None:
-        name = wire_type(output) if isinstance(output, Event) else type(output).__name__
+        name = _named(output)
         super().__init__(
             f"step {step} returned {name}, which its return annotation does not name (E2.3).",
-            what_to_do="Add the class to the annotation, or return an event the annotation names.",
+            what_to_do="Add it to the annotation, or return what the annotation names.",
         )
         self.step, self.output = step, name
+
+
+def _named(output: object) -> str:
+    if isinstance(output, tuple):
+        return " with ".join(_named(each) for each in cast("tuple[object, ...]", output)) or "no event"
+    return wire_type(output) if isinstance(output, Event) else type(output).__name__
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,9 @@ class ReadyStep:
     parameters: tuple[str, ...]
     injectors: tuple[tuple[str, Injector], ...]
     outputs: frozenset[type[Event]]
+    alone: frozenset[type[Event]]
+    """Classes of which one event is all that an alternative of the annotation asks for."""
+    returns: Returns
     renamed: dict[type[Event], type[Event]]
     is_generator: bool
     stop_on_error: bool
@@ -91,6 +100,29 @@ class ReadyStep:
             if StopEvent in self.outputs and isinstance(output, StopEvent):
                 return output  # a bare StopEvent is whichever stop the caller's request carries (C1.3)
         raise UndeclaredOutput(self.name, output)
+
+    def require_fit(self, events: Sequence[Event]) -> None:
+        """See that events returned together are one alternative of the annotation.
+
+        Raises:
+            UndeclaredOutput: They are not: one is missing, out of order, or not to stand beside the others.
+        """
+        classes = [type(event) if type(event) in self.outputs else StopEvent for event in events]
+        if not any(_fits(classes, alternative) for alternative in self.returns.alternatives):
+            raise UndeclaredOutput(self.name, tuple(events))
+
+
+def _fits(classes: Sequence[type[Event]], alternative: Sequence[Output]) -> bool:
+    """Each that does not stand in a list once, in this order; those of lists as often as they come."""
+    once = [output.cls for output in alternative if not output.many]
+    many = {output.cls for output in alternative if output.many}
+    found = 0
+    for cls in classes:
+        if found < len(once) and cls is once[found]:
+            found += 1
+        elif cls not in many:
+            return False
+    return found == len(once)
 
 
 class Program:
@@ -132,6 +164,10 @@ def _ready(
         parameters=tuple(parameter.name for parameter in step.parameters),
         injectors=providers.injectors(spec.signature(), config_class),
         outputs=frozenset(step.returns.classes),
+        alone=frozenset(
+            cls for cls in step.returns.classes if any(_fits([cls], ways) for ways in step.returns.alternatives)
+        ),
+        returns=step.returns,
         renamed=plan.capability.renamed if plan.capability is not None else {},
         is_generator=step.returns.generator,
         stop_on_error=spec.stop_on_error,

@@ -25,7 +25,8 @@ from planwerk.workflow.ids import EventId, RunId, ThreadId, WorkspaceId, new_id
 from planwerk.workspace.ports import FeedItem
 from planwerk.workspace.rules.errors import NotFound
 from planwerk.workspace.rules.events import RunEnded, RunRequested, StopRequested
-from planwerk.workspace.views import RunView, ThreadView
+from planwerk.workspace.views import RunView
+from planwerk.workspace.workspace import Workspace
 from planwerk.workspace.workspaces import Workspaces
 
 log = logging.getLogger(__name__)
@@ -83,6 +84,8 @@ class Starter:
         self._worker = worker
         self._clock = clock
         self._position = 0
+        self._opened: set[RunId] = set()
+        """Runs opened here of whose end the log has not told yet: each is opened once, however often it is asked."""
         self._begun = False
         self._tries = 0
         """How often the item after the position has failed."""
@@ -127,17 +130,18 @@ class Starter:
         while True:
             items = await storage.feed(self._position, BATCH)
             moved = False
+            looked_at: set[ThreadId] = set()
             for item in items:
-                moved |= await self._take_or_give_up(item)
+                moved |= await self._take_or_give_up(item, looked_at)
                 self._position = item.position
             if moved:
                 await storage.save_cursor(CURSOR, self._position, fence=self._fence)
             if len(items) < BATCH:
                 return
 
-    async def _take_or_give_up(self, item: FeedItem) -> bool:
+    async def _take_or_give_up(self, item: FeedItem, looked_at: set[ThreadId]) -> bool:
         try:
-            moved = await self._take(item)
+            moved = await self._take(item, looked_at)
         except Exception as error:
             self._tries += 1
             if self._tries < MAX_TRIES:
@@ -151,60 +155,68 @@ class Starter:
         """End the run that cannot be opened; a stop that cannot be carried out is found by the run's next owner."""
         thread = item.envelope.thread
         if thread is not None and not isinstance(item.envelope.event, StopRequested):
-            view = await self._thread(item.tenant, item.envelope.workspace, thread)
-            run = next((run for run in view.runs if run.id == view.active_run), None) if view is not None else None
-            if view is not None and run is not None and run.status != "running":
-                await self._refuse(item.tenant, item.envelope.workspace, view, run, StartFailed(error))
+            space = self._workspaces.of(item.tenant, item.envelope.workspace, STARTER)
+            run = await space.active_run(thread)
+            if run is not None and run.status != "running":
+                await self._refuse(space, run, StartFailed(error))
         return True
 
-    async def _take(self, item: FeedItem) -> bool:
+    async def _take(self, item: FeedItem, looked_at: set[ThreadId]) -> bool:
+        """Do what an item asks for.
+
+        Args:
+            looked_at: Threads whose next run was opened since the item was read, if there was one: they need no
+                second look, for what is looked at is the thread as it is now, not as it was at the item.
+        """
         envelope = item.envelope
         thread = envelope.thread
         if thread is None:
             return False
         match envelope.event:
             case RunRequested() | RunEnded():
-                await self._open_next(item.tenant, envelope.workspace, thread)
+                if isinstance(envelope.event, RunEnded):
+                    self._opened.discard(envelope.event.run_id)
+                if thread not in looked_at:
+                    await self._open_next(self._workspaces.of(item.tenant, envelope.workspace, STARTER), thread)
+                    looked_at.add(thread)
             case StopRequested(run_id=run):
-                await self._stop(item.tenant, envelope.workspace, thread, run, str(envelope.actor.name))
+                space = self._workspaces.of(item.tenant, envelope.workspace, STARTER)
+                await self._stop(space, run, envelope.actor.name)
             case _:
                 return False
         return True
 
-    async def _thread(self, tenant: TenantId, workspace: WorkspaceId, thread: ThreadId) -> ThreadView | None:
-        try:
-            return await self._workspaces.of(tenant, workspace, STARTER).thread(thread)
-        except NotFound:
-            return None
-
-    async def _open_next(self, tenant: TenantId, workspace: WorkspaceId, thread: ThreadId) -> None:
+    async def _open_next(self, space: Workspace, thread: ThreadId) -> None:
         """Open the thread's first pending run, if it is not open yet: those behind it wait for its end."""
-        view = await self._thread(tenant, workspace, thread)
-        if view is None or view.active_run is None:
+        run = await space.active_run(thread)
+        if run is None or run.status == "running" or run.id in self._opened:
             return
-        run = next(run for run in view.runs if run.id == view.active_run)
-        if run.status == "running":
-            return
-        opened = await self._opened(tenant, workspace, view, run)
+        entries = await self._first_entries(space, run)
+        if entries is not None:
+            await open_run(self._journal, self._queue, run.id, entries)
+            self._opened.add(run.id)
+
+    async def _first_entries(self, space: Workspace, run: RunView) -> list[journal.Entry] | None:
+        """What the run's journal begins with, and ends with where it was stopped before its turn came."""
+        opened = await self._opened_with(space, run)
         if opened is None:
-            return
+            return None
         first, start = opened
         entries: list[journal.Entry] = [first, journal.EventPublished(start, EventId(new_id()), first.at)]
-        if run.stop_requested:
-            entries += self._ended_at_once(stopped_by(run.requested_by.name), "stopped")
-        await open_run(self._journal, self._queue, run.id, entries)
+        if run.stop_requested_by is not None:
+            entries += self._ended_at_once(stopped_by(run.stop_requested_by.name), "stopped")
+        return entries
 
-    async def _opened(
-        self, tenant: TenantId, workspace: WorkspaceId, view: ThreadView, run: RunView
-    ) -> tuple[journal.RunOpened, Event] | None:
-        """The run's first entries; a run that cannot be opened is journaled as failed, so its thread goes on."""
+    async def _opened_with(self, space: Workspace, run: RunView) -> tuple[journal.RunOpened, Event] | None:
+        """What the run is opened with; one that cannot be opened is journaled as failed, so its thread goes on."""
         try:
-            profile = await self._profiles.get(tenant, run.profile)
-            start = await self._start_event(tenant, workspace, run)
+            profile = await self._profiles.get(space.tenant, run.profile)
+            start = await self._start_event(space, run)
             profile.refuse_unless_started_by(type(start))
         except PlanwerkError as error:
-            await self._refuse(tenant, workspace, view, run, error)
+            await self._refuse(space, run, error)
             return None
+        thread = await space.summary(run.thread)
         locale = getattr(start, "locale", None)
         return (
             journal.RunOpened(
@@ -214,23 +226,23 @@ class Starter:
                 fingerprint=compose(profile.blueprint, type(start)).fingerprint,
                 config=dict(profile.data.config),
                 actor=run.requested_by.model_dump(mode="json"),
-                tenant=tenant,
-                workspace=workspace,
-                thread=view.id,
+                tenant=space.tenant,
+                workspace=space.id,
+                thread=run.thread,
                 message=run.message,
                 profile=profile.slug,
                 profile_name=profile.data.name.text(locale),
                 profile_version=profile.version,
                 profile_description=profile.data.description.text(locale),
                 locale=locale,
-                titled=view.title is not None and view.title_source != "fallback",
+                titled=thread.title is not None and thread.title_source != "fallback",
             ),
             start,
         )
 
-    async def _start_event(self, tenant: TenantId, workspace: WorkspaceId, run: RunView) -> Event:
+    async def _start_event(self, space: Workspace, run: RunView) -> Event:
         """The start event with its history: the path from the root to the message (A1.6)."""
-        history = await self._workspaces.of(tenant, workspace, STARTER).history(run.message)
+        history = await space.history(run.message)
         data: dict[str, Any] = {"type": "UserMessageEvent", "family": "both", **(run.start or {})}
         if data["type"] == UserMessageEvent.event_type:
             data["messages"] = []
@@ -244,9 +256,7 @@ class Starter:
             raise StartUnreadable(str(data["type"]))
         return event
 
-    async def _refuse(
-        self, tenant: TenantId, workspace: WorkspaceId, view: ThreadView, run: RunView, error: PlanwerkError
-    ) -> None:
+    async def _refuse(self, space: Workspace, run: RunView, error: PlanwerkError) -> None:
         start = UserMessageEvent(messages=())
         opened = journal.RunOpened(
             run=run.id,
@@ -255,9 +265,9 @@ class Starter:
             fingerprint="",
             config={},
             actor=run.requested_by.model_dump(mode="json"),
-            tenant=tenant,
-            workspace=workspace,
-            thread=view.id,
+            tenant=space.tenant,
+            workspace=space.id,
+            thread=run.thread,
             message=run.message,
             profile=run.profile,
             profile_name=run.profile,
@@ -268,6 +278,7 @@ class Starter:
         )
         entries: list[journal.Entry] = [opened, journal.EventPublished(start, EventId(new_id()), opened.at)]
         await open_run(self._journal, self._queue, run.id, [*entries, *self._ended_at_once(stop, "failed")])
+        self._opened.add(run.id)
 
     def _ended_at_once(self, stop: StopEvent, status: Any) -> list[journal.Entry]:
         now = self._clock()
@@ -280,16 +291,16 @@ class Starter:
             journal.RunEnded(status, now, info, (), Tally().summary()),
         ]
 
-    async def _stop(self, tenant: TenantId, workspace: WorkspaceId, thread: ThreadId, run: RunId, who: str) -> None:
+    async def _stop(self, space: Workspace, run: RunId, who: str) -> None:
         """Carry a stop to the run; one that is not open yet is opened as stopped when its turn comes."""
-        view = await self._thread(tenant, workspace, thread)
-        known = next((found for found in view.runs if found.id == run), None) if view is not None else None
-        if known is None or known.ended is not None:
+        try:
+            known = await space.run(run)
+        except NotFound:
             return
-        if known.status == "queued":
+        if known.ended is not None or known.status == "queued":
             return
-        if known.status == "requested" and not await self._journal.read(run):
-            await self._open_next(tenant, workspace, thread)
+        if known.status == "requested" and run not in self._opened and not await self._journal.read(run):
+            await self._open_next(space, known.thread)
             return
         await self._worker.request_stop(run, who)
 
@@ -300,8 +311,7 @@ async def who_stopped(workspaces: Workspaces, opened: journal.RunOpened) -> str 
         return None
     space = workspaces.of(TenantId(opened.tenant), WorkspaceId(opened.workspace), STARTER)
     try:
-        view = await space.thread(ThreadId(opened.thread))
+        run = await space.run(opened.run)
     except NotFound:
         return None
-    run = next((run for run in view.runs if run.id == opened.run), None)
-    return run.requested_by.name if run is not None and run.stop_requested else None
+    return run.stop_requested_by.name if run.stop_requested_by is not None else None

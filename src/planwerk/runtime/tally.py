@@ -22,22 +22,17 @@ class Tally:
 
     def count(self, entry: journal.Entry) -> None:
         """Add one entry, the next of the journal."""
-        self._pass_time(entry)
-        match entry:
-            case journal.ExecutionDue():
-                self.executions += 1
-            case journal.ModelCalled():
-                self.model_called(entry)
-            case _:
-                pass
-
-    def _pass_time(self, entry: journal.Entry) -> None:
+        kind = type(entry)
         at: int = getattr(entry, "at", 0)
-        if not at:
-            return
-        if self._last_at is not None and not isinstance(entry, journal.OwnershipTaken):
-            self.active_microseconds += max(at - self._last_at, 0)
-        self._last_at = at
+        if at:
+            last = self._last_at
+            if last is not None and at > last and kind is not journal.OwnershipTaken:
+                self.active_microseconds += at - last
+            self._last_at = at
+        if kind is journal.ExecutionDue:
+            self.executions += 1
+        elif isinstance(entry, journal.ModelCalled):
+            self.model_called(entry)
 
     def until(self, now: int) -> None:
         """Add the time since the last entry counted."""

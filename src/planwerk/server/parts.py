@@ -30,7 +30,7 @@ from planwerk.runtime.profiles import BlueprintRegistry, Profile, ProfileDirecto
 from planwerk.server.request_log import concerns
 from planwerk.workflow.ids import RunId, ThreadId, WorkspaceId, parse_id
 from planwerk.workspace.rules.errors import NotFound
-from planwerk.workspace.views import ThreadView
+from planwerk.workspace.views import ThreadSummary
 from planwerk.workspace.workspace import Workspace
 from planwerk.workspace.workspaces import Workspaces
 
@@ -84,7 +84,8 @@ class FoundThread:
 
     space: Workspace
     workspace: WorkspaceId
-    view: ThreadView
+    summary: ThreadSummary
+    """Without its messages and runs; `space.thread` reads those."""
     resource: Resource
 
 
@@ -122,7 +123,7 @@ async def find_thread(parts: Parts, principal: Principal, thread: str, action: A
     space = parts.workspaces.of(principal.tenant, workspace, principal.actor())
     try:
         about = await space.about()
-        view = await space.thread(identity)
+        summary = await space.summary(identity)
     except NotFound:
         authorize(principal, action, Resource.missing("thread", thread))
         raise
@@ -130,7 +131,7 @@ async def find_thread(parts: Parts, principal: Principal, thread: str, action: A
     resource = Resource("thread", thread, principal.tenant, owner=owner)
     authorize(principal, action, resource)
     concerns(workspace=workspace, thread=thread)
-    return FoundThread(space, workspace, view, resource)
+    return FoundThread(space, workspace, summary, resource)
 
 
 async def find_run(parts: Parts, principal: Principal, run: str, action: Action) -> RunRecord:
@@ -162,10 +163,7 @@ async def _queued_run(parts: Parts, tenant: TenantId, run: RunId) -> RunRecord |
     if place is None:
         return None
     workspace, thread = place
-    view = await parts.workspaces.of(tenant, workspace, SERVER_ACTOR).thread(thread)
-    found = next((known for known in view.runs if known.id == run), None)
-    if found is None:
-        return None
+    found = await parts.workspaces.of(tenant, workspace, SERVER_ACTOR).run(run)
     return RunRecord(
         run=run,
         tenant=tenant,
@@ -184,8 +182,7 @@ async def _queued_run(parts: Parts, tenant: TenantId, run: RunId) -> RunRecord |
 
 def run_resource(record: RunRecord) -> Resource:
     """A run as `authorize` knows it: its owner is who started it."""
-    actor = record.actor
-    owner = AccountId(actor["id"]) if actor.get("kind") == "user" else None
+    owner = AccountId(record.owner) if record.owner is not None else None
     return Resource("run", record.run, TenantId(record.tenant), owner=owner)
 
 

@@ -309,6 +309,8 @@ class RunView(BaseModel):
     """The run it was forked from."""
     forked_at: int | None
     """The position there that it goes on from."""
+    expires: str | None
+    """When it is deleted with all that it holds, once it has ended; None keeps it."""
 
 
 class EnvelopeView(BaseModel):

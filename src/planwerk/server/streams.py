@@ -136,7 +136,7 @@ async def workspace_stream(
     """The stream of a workspace; every thread and run named is asked for first, so a status is still possible."""
     named: list[ThreadId] | None = None
     if threads is not None:
-        named = [(await find_thread(parts, principal, thread, Action.THREAD_READ)).view.id for thread in threads]
+        named = [(await find_thread(parts, principal, thread, Action.THREAD_READ)).summary.id for thread in threads]
     records = [await find_run(parts, principal, run, Action.RUN_READ) for run in runs]
 
     async def still_allowed(now: Principal) -> None:

@@ -65,9 +65,9 @@ def upgrade(path: Path | str) -> None:
         ForeignData: It is not one of our files.
     """
     file = Path(path)
+    if _is_up_to_date(file):
+        return
     with closing(sqlite3.connect(file, timeout=LOCK_WAIT_SECONDS, isolation_level=None)) as connection:
-        if _stamped(connection) == HEAD:
-            return
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -76,6 +76,15 @@ def upgrade(path: Path | str) -> None:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+
+
+def _is_up_to_date(file: Path) -> bool:
+    """Looked up read-only: closing one that may write would first write back what a kill left in the WAL."""
+    try:
+        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            return _stamped(connection) == HEAD
+    except sqlite3.OperationalError:
+        return False  # there is no file yet, or it cannot be read: the way that may write says what is wrong
 
 
 def _upgrade_locked(connection: sqlite3.Connection, path: Path) -> None:

@@ -82,6 +82,7 @@ threads: Final = Table(
     _text("workspace", ForeignKey("workspaces.id"), primary_key=True),
     _text("id", primary_key=True),
     _number("updated_seq"),
+    _text("active_run", nullable=True),  # the first of the pending ones
     _text("data"),
     Index(None, "id"),
     Index(None, "workspace", "updated_seq"),
@@ -111,7 +112,7 @@ thread_runs: Final = Table(
     _number("requested_seq"),
     _text("data"),
     Index(None, "id"),
-    Index(None, "workspace", "thread", "requested_seq"),
+    Index(None, "workspace", "thread", "ended", "requested_seq"),
 )
 
 artifacts: Final = Table(
@@ -200,7 +201,7 @@ run_records: Final = Table(
     _text("tenant"),
     _text("workspace", nullable=True),
     _text("thread", nullable=True),
-    _text("owner", nullable=True),  # the account that started it
+    _text("owner", nullable=True),  # the account of the person who started it
     _text("profile", nullable=True),
     _text("status"),
     _number("started"),  # microseconds since the epoch

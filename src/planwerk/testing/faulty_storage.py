@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from planwerk.runtime.ports import ContextStore, ContextValue, FeedItem, Lease
 from planwerk.storage.in_memory.contexts import InMemoryContexts
@@ -75,7 +75,7 @@ async def _call(process: Process, name: str, work: Callable[[], Awaitable[Result
 
 
 class FaultyJournal:
-    """Port `Journal`. What it reads has gone through text, as from a file."""
+    """Port `Journal`. What it reads has gone through text, as from a file; what no text can hold is refused."""
 
     def __init__(self, process: Process, store: InMemoryJournal) -> None:
         self._process = process
@@ -86,6 +86,7 @@ class FaultyJournal:
         fault = process.plan.take_armed(AT_APPEND) or process.plan.take_armed(AT_CALL)
 
         async def write() -> int:
+            write_entries(entries).encode()  # raises where a file would
             version = await self._store.append(run, entries, expected_version=expected_version, fence=fence)
             process.appended(run, version)
             return version
@@ -163,34 +164,33 @@ class FaultyWorkQueue:
 
 
 class SharedContexts:
-    """Port `ContextStore`: the running seed's values, seen by whichever process asks; a dead one changes nothing."""
+    """Port `ContextStore`: the running seed's values for whichever process asks, with the faults of that process."""
 
     def __init__(self) -> None:
         self.store: ContextStore = InMemoryContexts()
 
     async def get(self, scope: str, owner: str, key: str) -> ContextValue:
-        await self._arrive()
-        return await self.store.get(scope, owner, key)
+        return await self._do("get", lambda: self.store.get(scope, owner, key))
 
     async def set(self, scope: str, owner: str, key: str, value: Any, *, expected_version: int | None = None) -> bool:
-        await self._arrive()
-        return await self.store.set(scope, owner, key, value, expected_version=expected_version)
+        return await self._do(
+            "set", lambda: self.store.set(scope, owner, key, value, expected_version=expected_version)
+        )
 
     async def forget(self, scope: str, owner: str) -> None:
-        await self._arrive()
-        await self.store.forget(scope, owner)
+        await self._do("forget", lambda: self.store.forget(scope, owner))
 
     async def owners(self, scope: str, key: str) -> dict[str, Any]:
-        await self._arrive()
-        return await self.store.owners(scope, key)
+        return await self._do("owners", lambda: self.store.owners(scope, key))
 
     def foreign_changes(self) -> AsyncGenerator[None]:
         return self.store.foreign_changes()
 
-    async def _arrive(self) -> None:
-        await asyncio.sleep(0)
-        if getattr(OWNER.get(), "is_dead", False):
-            raise asyncio.CancelledError
+    async def _do(self, name: str, work: Callable[[], Awaitable[ResultT]]) -> ResultT:
+        process = cast("Process | None", OWNER.get())
+        if process is None:
+            return await work()
+        return await _call(process, f"{name} of a context", work, process.plan.take_armed(AT_CALL))
 
 
 def _names(entries: Sequence[Entry]) -> str:

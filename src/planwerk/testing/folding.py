@@ -25,12 +25,12 @@ def state_of(schedule: RunSchedule) -> Hashable:
         sorted((made.id, made.step.name, made.positions, made.rounds) for made in schedule.in_flight.values())
     )
     if schedule.stop is not None:
-        return ("stopped", flight, tuple(sorted(schedule.untaken)))
+        return ("stopped", flight, schedule.left_over())
     return (
         flight,
         tuple(sorted((name, scope, positions) for name, scope, positions in schedule.asked)),
         tuple(sorted(schedule.requests)),
-        tuple(sorted(schedule.untaken)),
+        schedule.left_over(),
         tuple(_scope(scope) for scope in sorted(schedule.open_scopes(), key=lambda scope: scope.position)),
     )
 

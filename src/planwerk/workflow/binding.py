@@ -17,7 +17,10 @@ def lay_in(scope: Scope, step: StepPlan, parameter: ParameterPlan, seen: Seen) -
     cell.new.append(seen)
     if parameter.is_list:
         cell.all.append(seen)
-    if parameter.starting or (seen.rounds and step.index in scope.waiting):
+    if step.index in scope.waiting:
+        if seen.rounds or step.may_repeat:
+            scope.candidates |= step.bit
+    elif parameter.starting:
         scope.candidates |= step.bit
     if step.tracked >= 0 and parameter.of_loop:
         scope.note_new(step, round_number, 1 if parameter.starting else 0)
@@ -74,6 +77,7 @@ def _forget_until(scope: Scope, step: StepPlan, parameter: ParameterPlan, cell: 
 
 def take(scope: Scope, step: StepPlan, round_number: int) -> Execution:
     bound: list[Bound] = []
+    fresh = _with_new(scope, step, round_number) if step.has_precondition else 0
     for parameter in step.parameters:
         cell = scope.cell(step, parameter.index, round_number)
         if parameter.is_list:
@@ -93,7 +97,14 @@ def take(scope: Scope, step: StepPlan, round_number: int) -> Execution:
                 cell.last = cell.new[-1]
                 forget_new(scope, step, parameter, cell)
             bound.append(cell.last)
-    return make_execution(scope, step, tuple(bound))
+    execution = make_execution(scope, step, tuple(bound))
+    execution.fresh = fresh
+    return execution
+
+
+def _with_new(scope: Scope, step: StepPlan, round_number: int) -> int:
+    """The parameters that have new events, as a mask."""
+    return sum(1 << p.index for p in step.parameters if scope.cell(step, p.index, round_number).new)
 
 
 def forget_new(scope: Scope, step: StepPlan, parameter: ParameterPlan, cell: Cell) -> None:
@@ -139,8 +150,11 @@ def rebuild(scope: Scope, step: StepPlan, binding: tuple[tuple[int, ...], ...]) 
                 return execution_of_one(scope, step, seen)
         raise ScheduleError(f"the event at position {position} is not new for {step.name} (E7.6).")
     round_number = round_of(scope, step, binding)
+    fresh = _with_new(scope, step, round_number) if step.has_precondition else 0
     bound: list[Bound] = []
     for parameter, positions in zip(step.parameters, binding, strict=True):
         cell = scope.cell(step, parameter.index, round_number)
         bound.append(take_recorded(scope, step, parameter, cell, positions))
-    return make_execution(scope, step, tuple(bound))
+    execution = make_execution(scope, step, tuple(bound))
+    execution.fresh = fresh
+    return execution

@@ -44,9 +44,8 @@ def read_fields(name: str, family: Family, text: str | bytes, context: Mapping[s
     known = event_class(name)
     if known is None:
         return UnknownEvent(wire_type=name, wire_family=family, fields=from_json(text))
-    validator = known.__pydantic_validator__
     try:
-        return validator.validate_json(text, context=cast("dict[str, Any] | None", context))
+        return known.__pydantic_validator__.validate_json(text, context=cast("dict[str, Any] | None", context))
     except ValidationError:
         return UnknownEvent(wire_type=name, wire_family=family, fields=from_json(text))
 

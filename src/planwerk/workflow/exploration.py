@@ -1,360 +1,221 @@
 """Whether a workflow can stall: its abstract runs, explored with the very schedule that runs them (E6.4).
 
-Events have no content here. Each scope is explored on its own: a call it opens is a box that answers with any of the
-outcomes found for its capability, which is exact, since scopes share nothing but the start event. Of a list there are
-two of each class it names; an execution returns any of its declared alternatives, a step that may fail also nothing.
-Executions commute where no cycle of waits is met, so one of those in flight is ended at a time; where a cycle is met,
-every order is explored.
+Events have no content here: of a class there are none, one or many. Each scope is explored on its own, callees first;
+a call is a box that answers with any of the outcomes and stops found for it. An execution returns any of its declared
+alternatives, a step that may fail also nothing; every execution ends and every request is answered. Values, contexts
+and `max_executions_per_run` are not modelled.
 
-States are found by replaying their shortest path, breadth first, so that a problem is printed as the shortest one.
+What it claims: where nothing is reported, no run stalls whose code returns what it declares, whatever finishes first.
+A path that is reported may be one that values prevent; then a type should say so.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections import deque
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Final
 
-from planwerk.workflow import entries as journal
-from planwerk.workflow.errors import PlanwerkError, Problem
-from planwerk.workflow.events import ControlEvent, Event
-from planwerk.workflow.ids import EventId
+from planwerk.workflow.errors import Problem
+from planwerk.workflow.events import Event
+from planwerk.workflow.exploring.abstract_run import ERRORS, WARNINGS, AbstractRun, Mode, Setting
+from planwerk.workflow.exploring.boxes import ScopeKey, boxed, key_of
+from planwerk.workflow.exploring.moves import Move
+from planwerk.workflow.exploring.search import Budget, Explored, Limits, Node, search
+from planwerk.workflow.exploring.state import MAX_ROUNDS
+from planwerk.workflow.looping import loop_warnings
 from planwerk.workflow.pairing import pair_warnings
-from planwerk.workflow.plan import ClassPlan, Composition, ParameterPlan, ScopePlan
-from planwerk.workflow.schedule import Decision, RunSchedule
-from planwerk.workflow.scope import Scope
-from planwerk.workflow.seen import Execution, Seen
-from planwerk.workflow.stalling import TooManyExecutions
+from planwerk.workflow.plan import Composition, ScopePlan
+from planwerk.workflow.stalling import who_waits
 
-MAX_STATES: Final = 20_000
-MAX_ROUNDS: Final = 3
-"""How often a step of a loop is followed; what lies beyond is not proven."""
-OF_A_LIST: Final = 2
+SHOWN_MOVES: Final = 12
+"""Of a longer path the middle is left out."""
 
-Move = tuple[str, int, tuple[type[Event], ...]]
-"""What happened: `("end", execution, outputs)`, `("answer", request, (cls,))` or `("verdict", ask, ())` with 1 or 0."""
+Found = dict[ScopeKey, tuple[type[Event], ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Mode:
-    """Errors are found with full lists and preconditions saying yes; warnings with everything else."""
+class ExploredScope:
+    """How far one scope was explored, over both modes."""
 
-    severity: str
-    partial_lists: bool
-    refusing_preconditions: bool
-
-
-ERRORS: Final = _Mode("error", partial_lists=False, refusing_preconditions=False)
-WARNINGS: Final = _Mode("warning", partial_lists=True, refusing_preconditions=True)
+    name: str
+    states: int
+    transitions: int
+    is_proven: bool
 
 
-def explore(composition: Composition) -> list[Problem]:
-    """The stalls, unreachable ends and double answers of every scope of a composed workflow."""
-    problems: list[Problem] = []
+@dataclass(slots=True)
+class Exploration:
+    """What exploring a composed workflow has found."""
+
+    problems: list[Problem] = field(default_factory=list[Problem])
+    scopes: list[ExploredScope] = field(default_factory=list[ExploredScope])
+
+    @property
+    def states(self) -> int:
+        return sum(scope.states for scope in self.scopes)
+
+
+def explore(composition: Composition, limits: Limits | None = None) -> Exploration:
+    """The stalls, unreachable ends and double answers of every scope of a composed workflow, and what may go wrong."""
+    exploration = Exploration()
+    answers: dict[str, Found] = {ERRORS.severity: {}, WARNINGS.severity: {}}
+    by_scope: dict[ScopeKey, list[Problem]] = {}
+    for plan in _callees_first(composition):
+        explorer = _ScopeExplorer(composition, plan, Budget(limits or Limits()), answers)
+        by_scope[key_of(plan)] = list(explorer.problems())
+        exploration.scopes.append(explorer.report())
     for plan in composition.scopes:
-        found = _Explorer(composition, plan, ERRORS).explore()
-        if not found:
-            found = _Explorer(composition, plan, WARNINGS).explore()
-        problems += found
-        problems += pair_warnings(plan, plan.name or composition.blueprint.__name__)
-    return problems
+        exploration.problems += by_scope.get(key_of(plan), [])
+    return exploration
 
 
-class _Explorer:
-    """Explores one scope in one mode."""
+def _callees_first(composition: Composition) -> Iterator[ScopePlan]:
+    """Each scope after those it calls; a capability that calls itself stands for what it declares."""
+    begun: set[ScopeKey] = set()
 
-    def __init__(self, composition: Composition, plan: ScopePlan, mode: _Mode) -> None:
+    def of(plan: ScopePlan) -> Iterator[ScopePlan]:
+        if key_of(plan) not in begun:
+            begun.add(key_of(plan))
+            for kind in plan.classes:
+                if kind.call is not None:
+                    yield from of(kind.call)
+            yield plan
+
+    return of(composition.root)
+
+
+class _ScopeExplorer:
+    """Explores one scope in both modes, and says what was found."""
+
+    def __init__(self, composition: Composition, plan: ScopePlan, budget: Budget, answers: dict[str, Found]) -> None:
         self._composition = composition
         self._plan = plan
-        self._mode = mode
-        self._boxed = _with_boxes(plan)
+        self._budget = budget
+        self._answers = answers
         self._owner = plan.name or composition.blueprint.__name__
-        self._ends_seen = False
-        self._cut = False
-        self._all_orders = False
-        self._cycles: dict[str, None] = {}
+        self._transitions = 0
+        self._unseen = 0
+        self._is_capped = False
 
-    def explore(self) -> list[Problem]:
-        problem = self._search()
-        if self._cycles and not self._all_orders:
-            self._all_orders = True
-            problem = self._search() or problem
-        if problem is not None:
-            return [problem]
-        if self._mode is ERRORS and not self._ends_seen and self._must_end():
-            return [self._no_end()]
-        if self._mode is WARNINGS:
-            return [*self._cycle_warnings(), *self._not_proven()]
-        return []
+    def report(self) -> ExploredScope:
+        is_proven = not self._unseen and not self._is_capped
+        return ExploredScope(self._owner, self._budget.states, self._transitions, is_proven)
 
-    def _search(self) -> Problem | None:
-        seen: set[Hashable] = set()
-        frontier: deque[tuple[Move, ...]] = deque([()])
-        while frontier:
-            path = frontier.popleft()
-            try:
-                play = self._replay(path)
-            except TooManyExecutions:
-                continue
-            if play.fault is not None:
-                return None if isinstance(play.fault, TooManyExecutions) else self._problem(path, play.fault)
-            self._cycles.update(dict.fromkeys(play.schedule.cycles))
-            if play.is_over:
-                self._ends_seen = True
-            if play.has_stopped:
-                continue
-            key = play.key()
-            if key in seen:
-                continue
-            seen.add(key)
-            if len(seen) > MAX_STATES:
-                self._cut = True
-                return None
-            frontier.extend((*path, move) for move in self._moves(play))
-        return None
+    def problems(self) -> Iterator[Problem]:
+        """All that was found, errors first."""
+        pairs = list(pair_warnings(self._plan, self._owner))
+        told: set[str] = set()
+        cycles: dict[str, None] = {}
+        for mode in (ERRORS, WARNINGS):
+            found = self._explored(mode, all_orders=bool(pairs or cycles))
+            cycles.update(found.cycles)
+            for what, problem in self._described(found, mode):
+                if what not in told:
+                    told.add(what)
+                    yield problem
+        yield from self._cycle_warnings(cycles)
+        yield from pairs
+        yield from loop_warnings(self._plan, self._owner)
+        yield from self._not_proven()
 
-    def _replay(self, path: tuple[Move, ...]) -> _AbstractRun:
-        play = _AbstractRun(self._composition, self._plan, self._boxed)
-        for move in path:
-            play.make(move)
-        return play
+    def _explored(self, mode: Mode, *, all_orders: bool) -> Explored:
+        box = boxed(self._plan, self._answers[mode.severity])
+        setting = Setting(self._composition, self._plan, box, mode)
+        found = search(setting, self._budget, all_orders=all_orders)
+        if found.cycles and not all_orders:
+            found = search(setting, self._budget, all_orders=True)
+        self._transitions += sum(map(len, found.edges))
+        self._unseen += len(found.unseen)
+        self._is_capped |= found.is_capped
+        if self._plan.request is not None and not found.unseen:
+            self._answers[mode.severity][key_of(self._plan)] = self._outcomes(found)
+        return found
 
-    def _moves(self, play: _AbstractRun) -> Iterator[Move]:
-        for number, _ in enumerate(play.asks):
-            yield ("verdict", number, (Event,))
-            if self._mode.refusing_preconditions:
-                yield ("verdict", number, ())
-            return
-        executions = play.in_flight()
-        for execution in executions if self._all_orders else executions[-1:]:
-            if play.rounds(execution) > MAX_ROUNDS:
-                self._cut = True
-                continue
-            for outputs in self._outputs(execution):
-                yield ("end", play.number(execution), outputs)
-        if executions and not self._all_orders:
-            return
-        for number, (_, request) in enumerate(play.schedule.requests.values()):
-            for cls in _classes(play.plan_of(request), request.kind):
-                yield ("answer", number, (cls,))
-            if not self._all_orders:
-                return
-
-    def _outputs(self, execution: Execution) -> Iterator[tuple[type[Event], ...]]:
-        step = execution.step
-        for alternative in step.returns.alternatives:
-            control = [output for output in alternative if issubclass(output.cls, ControlEvent)]
-            full = tuple(output.cls for output in control for _ in range(OF_A_LIST if output.many else 1))
-            yield full
-            if self._mode.partial_lists and any(output.many for output in control):
-                fixed = tuple(output.cls for output in control if not output.many)
-                many = [output.cls for output in control if output.many]
-                for size in range(len(many)):
-                    for chosen in itertools.combinations(many, size):
-                        yield (*fixed, *(cls for cls in chosen for _ in range(OF_A_LIST)))
-        if not step.spec.stop_on_error:
-            yield ()
+    def _outcomes(self, found: Explored) -> tuple[type[Event], ...]:
+        returned = {cls for following in found.edges for move, _ in following for cls in move.returned}
+        outcomes = [cls for cls in self._plan.outcomes if cls in returned]
+        return (*outcomes, *(cls for cls in self._plan.stops if cls in found.stops))
 
     # What is said --------------------------------------------------------------------------------------------------
 
+    def _described(self, found: Explored, mode: Mode) -> Iterator[tuple[str, Problem]]:
+        """Each thing once, by its shortest path, with what tells it from others."""
+        paths = found.paths()
+        stalls = sorted((node for node in found.stalls if node in paths), key=lambda node: len(paths[node]))
+        for node in stalls:
+            what, remedy = self._stall(found.stalls[node], paths[node])
+            yield what, self._problem(mode, paths[node], what, remedy)
+        endless = found.without_end() if self._must_end else set[Node]()
+        if endless:
+            node = min(endless, key=lambda node: len(paths[node]))
+            end = "stop" if self._plan.request is None else "outcome"
+            what = f"from there no {end} can be reached"
+            yield what, self._problem(mode, paths[node], what, f"Let a step of each loop return a {end} in the end.")
+        if mode is ERRORS:  # what lies because a list was empty is nothing to mend
+            for name, (node, move, takers) in found.left.items():
+                what = f"{name} can be left behind: {takers} can no longer take it"
+                remedy = "Let the event come before the step begins, or let a step take it alone."
+                yield what, self._problem(WARNINGS, [*paths[node], move], what, remedy)
+
+    @property
     def _must_end(self) -> bool:
         return self._plan.request is None or self._plan.owes_outcome
 
-    def _problem(self, path: tuple[Move, ...], fault: PlanwerkError) -> Problem:
-        remedy = fault.what_to_do or "Let each path end in a stop."
-        return Problem(
-            self._owner, "E6.4", f"{self._describe(path)}: {fault.message}", remedy, severity=self._mode.severity
-        )
+    def _stall(self, run: AbstractRun, path: list[Move]) -> tuple[str, str]:
+        fault, scope = run.fault, run.scope
+        assert fault is not None
+        if fault.code != "run_stalled" or scope is None:
+            return fault.message.rstrip("."), fault.what_to_do
+        says: list[str] = []
+        untaken = [cls.__name__ for move in path for cls in move.returned if self._is_untaken(cls)]
+        if untaken:
+            says.append(f"no step takes {', '.join(dict.fromkeys(untaken))}")
+        says += [f"{line}, for ever" for line in who_waits(scope)]
+        if self._plan.request is not None:
+            owed = " or ".join(cls.__name__ for cls in (*self._plan.outcomes, *self._plan.stops))
+            says.append(f"the call ends without {owed} (E5.2: a call owes an outcome)")
+        if not says:
+            says.append("no step waits for anything, and none has returned a stop")
+        return "; ".join(says), fault.what_to_do or "Let each path end in a stop."
 
-    def _no_end(self) -> Problem:
-        what = "stop" if self._plan.request is None else "outcome"
-        return Problem(
-            self._owner,
-            "E6.4",
-            f"no {what} can be reached from {(self._plan.request or self._plan.start).__name__}.",
-            f"Let a step return a {what}.",
-        )
+    def _is_untaken(self, cls: type[Event]) -> bool:
+        kind = self._plan.by_class.get(cls)
+        return kind is not None and not (kind.takers or kind.call or kind.answers or kind.is_outcome)
 
-    def _cycle_warnings(self) -> list[Problem]:
-        return [
-            Problem(
+    def _problem(self, mode: Mode, path: list[Move], what: str, remedy: str) -> Problem:
+        because = "; ".join(dict.fromkeys(move.because for move in path if move.because))
+        when = f" (when {because})" if because else ""
+        return Problem(self._owner, "E6.4", f"{self._told(path)}: {what}{when}.", remedy, severity=mode.severity)
+
+    def _told(self, path: list[Move]) -> str:
+        """The path as people read it: `begin → Query; guard → Short`."""
+        words = [move.text for move in path]
+        if len(words) > SHOWN_MOVES:
+            words = [*words[:3], "…", *words[3 - SHOWN_MOVES :]]
+        return "; ".join(words) or (self._plan.request or self._plan.start).__name__
+
+    def _cycle_warnings(self, cycles: dict[str, None]) -> Iterator[Problem]:
+        for name in cycles:
+            yield Problem(
                 f"{self._owner}.{name.rpartition('.')[2]}",
                 "E3.4",
                 "steps wait for each other's optional events in a cycle, and this one is started first.",
                 "Make one of the inputs required, or take it out.",
                 severity="warning",
             )
-            for name in self._cycles
-        ]
 
-    def _not_proven(self) -> list[Problem]:
-        if not self._cut:
-            return []
-        return [
-            Problem(
+    def _not_proven(self) -> Iterator[Problem]:
+        how_far: list[str] = []
+        if self._unseen:
+            states = self._budget.states
+            how_far.append(f"a limit was hit after {states} states, {self._unseen} more were met and not looked at")
+        if self._is_capped:
+            how_far.append(f"rounds of its loops are told apart only up to {MAX_ROUNDS} ahead of the slowest")
+        if how_far:
+            yield Problem(
                 self._owner,
                 "E6.4",
-                f"freedom from stalls is not proven beyond {MAX_ROUNDS} rounds of its loops or {MAX_STATES} states.",
+                f"freedom from stalls is not proven: {'; '.join(how_far)}.",
                 "Nothing is refused for it; tests have to show the rest.",
                 severity="note",
             )
-        ]
-
-    def _describe(self, path: tuple[Move, ...]) -> str:
-        """The path as people read it: `begin → guard → ContextInsufficientEvent`."""
-        play = _AbstractRun(self._composition, self._plan, self._boxed)
-        words: list[str] = []
-        for move in path:
-            kind, number, outputs = move
-            names = " ".join(dict.fromkeys(cls.__name__ for cls in outputs)) or "nothing"
-            if kind == "end":
-                words.append(f"{play.by_number(number).step.spec.name} → {names}")
-            elif kind == "answer":
-                words.append(names)
-            else:
-                words.append(f"{play.asks[number].step.spec.name}'s precondition says {'yes' if outputs else 'no'}")
-            play.make(move)
-        return ", ".join(words) or (self._plan.request or self._plan.start).__name__
-
-
-class _AbstractRun:
-    """One abstract run of one scope, driven move by move."""
-
-    def __init__(self, composition: Composition, plan: ScopePlan, boxed: ScopePlan) -> None:
-        root = boxed if plan.request is None else _around(plan, boxed)
-        self.schedule = RunSchedule(replace(composition, root=root))
-        self.fault: PlanwerkError | None = None
-        self.asks: list[Execution] = []
-        self._executions: list[Execution] = []
-        self._counts: dict[str, int] = {}
-        self._ids = itertools.count(1)
-        self._plan = plan
-        self.schedule.apply(journal.EventPublished(plan.start.model_construct(), EventId(""), 0))
-        self.call: Scope | None = None
-        if plan.request is not None:
-            self.call = self.schedule.open_from_outside(plan.request.model_construct())
-        self._decide()
-
-    @property
-    def has_stopped(self) -> bool:
-        return self.schedule.stop is not None
-
-    @property
-    def is_over(self) -> bool:
-        """The scope has reached what it owes: a stop, or for a call an outcome."""
-        return self.has_stopped or (self.call is not None and self.call.answered)
-
-    def in_flight(self) -> list[Execution]:
-        return list(self.schedule.in_flight.values())
-
-    def number(self, execution: Execution) -> int:
-        return self._executions.index(execution)
-
-    def by_number(self, number: int) -> Execution:
-        return self._executions[number]
-
-    def rounds(self, execution: Execution) -> int:
-        return self._counts.get(execution.step.name, 0) // OF_A_LIST
-
-    def plan_of(self, request: Seen) -> ScopePlan:
-        return next(scope.plan for scope, seen in self.schedule.requests.values() if seen is request)
-
-    def make(self, move: Move) -> None:
-        kind, number, outputs = move
-        if kind == "end":
-            self._end(self._executions[number], outputs)
-        elif kind == "answer":
-            position = list(self.schedule.requests)[number]
-            event = outputs[0].model_construct()
-            self.schedule.apply(journal.EventPublished(event, EventId(""), 0, answers=position))
-        else:
-            asked = self.asks.pop(number)
-            answer = journal.PreconditionAnswered(
-                asked.step.name, asked.scope.position, asked.positions, bool(outputs), 0
-            )
-            self.schedule.apply(answer)
-        self._decide()
-
-    def _end(self, execution: Execution, outputs: tuple[type[Event], ...]) -> None:
-        positions: list[int] = []
-        for cls in outputs:
-            entry = journal.EventPublished(cls.model_construct(), EventId(""), 0, execution=execution.id)
-            self.schedule.apply(entry)
-            positions.append(self.schedule.position)
-        self.schedule.apply(journal.ExecutionFinished(execution.id, 0, 1, tuple(positions)))
-
-    def _decide(self) -> None:
-        decision: Decision = self.schedule.decide(lambda: f"x{next(self._ids)}")
-        self._executions += decision.due
-        for execution in decision.due:
-            self._counts[execution.step.name] = self._counts.get(execution.step.name, 0) + 1
-        self.asks += decision.asks
-        fault = decision.fault
-        finished_call = self.call is not None and self.call.answered and not self.schedule.in_flight
-        if fault is not None and not (finished_call and fault.code == "run_stalled"):
-            self.fault = fault
-
-    def key(self) -> Hashable:
-        """What distinguishes this state from others; two of a kind count as many."""
-        schedule = self.schedule
-        flight = sorted((execution.step.name, execution.rounds) for execution in schedule.in_flight.values())
-        scopes = tuple(_scope_key(scope) for scope in schedule.open_scopes())
-        requests = tuple(sorted(seen.kind.index for _, seen in schedule.requests.values()))
-        return (tuple(flight), scopes, requests, tuple(asked.step.name for asked in self.asks))
-
-
-def _scope_key(scope: Scope) -> Hashable:
-    cells = tuple(
-        sorted(
-            (key, min(len(cell.new), OF_A_LIST), min(len(cell.all), OF_A_LIST), cell.last is not None)
-            for key, cell in scope.cells.items()
-            if _matters(scope.plan.steps[key[0]].parameters[key[1]])
-        )
-    )
-    return (
-        scope.plan.name,
-        cells,
-        tuple(sorted(scope.waiting.items())),
-        scope.empty_starts,
-        scope.started if scope.plan.lone else 0,
-        scope.answered,
-        tuple(held.step.name for held in scope.held),
-    )
-
-
-def _matters(parameter: ParameterPlan) -> bool:
-    """Whether a step can stall on it: what is optional and starts nothing cannot."""
-    return parameter.starting or parameter.is_single
-
-
-def _classes(plan: ScopePlan, kind: ClassPlan) -> list[type[Event]]:
-    return [candidate.cls for candidate in plan.classes if candidate.bit & kind.answers]
-
-
-def _with_boxes(plan: ScopePlan) -> ScopePlan:
-    """The plan with each call as a request that one of its outcomes or stops answers."""
-    classes = [replace(kind, call=None) for kind in plan.classes]
-    by_class = {kind.cls: kind for kind in classes}
-    for original in plan.classes:
-        for stop in original.call.stops if original.call is not None else ():
-            if stop not in by_class:
-                kind = ClassPlan(len(classes), 1 << len(classes), stop, is_stop=True)
-                classes.append(kind)
-                by_class[stop] = kind
-            by_class[original.cls].answers |= by_class[stop].bit
-    return replace(plan, classes=classes, by_class=by_class, possible_memo={})
-
-
-def _around(plan: ScopePlan, boxed: ScopePlan) -> ScopePlan:
-    """A caller for a call that is explored on its own: it opens it, and takes none of its outcomes."""
-    assert plan.request is not None
-    named = dict.fromkeys([plan.start, plan.request, *plan.outcomes])
-    classes = [ClassPlan(index, 1 << index, cls) for index, cls in enumerate(named)]
-    by_class = {kind.cls: kind for kind in classes}
-    request = by_class[plan.request]
-    request.call = boxed
-    for outcome in plan.outcomes:
-        request.answers |= by_class[outcome].bit
-    return ScopePlan("", plan.start, classes=classes, by_class=by_class)

@@ -7,19 +7,19 @@ has a second line with that, so that reading validates it straight from the text
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, Final, cast
+from json.encoder import encode_basestring
+from typing import Any, Final
+
+from pydantic_core import from_json
 
 from planwerk.workflow import entries as journal
 from planwerk.workflow.codec import read_fields, wire_family, wire_type, write_fields
-from planwerk.workflow.ids import EventId, ExecutionId
 
 Context = Mapping[str, Any] | None
 
 _PUBLISHED: Final = "event"
-_PLAIN: Final = re.compile(r"[A-Za-z0-9_.-]*")
 _OPENED: Final = "opened"
 _KINDS: Final[dict[str, type[Any]]] = {
     "due": journal.ExecutionDue,
@@ -55,9 +55,11 @@ def write_entries(entries: Iterable[journal.Entry], context: Context = None) -> 
             outputs = ",".join(map(str, entry.outputs))
             lines.append(f'["finished",{_text(entry.execution)},{entry.at},{entry.attempt},[{outputs}]]')
         elif isinstance(entry, journal.ExecutionDue):
-            binding = ",".join(f"[{','.join(map(str, positions))}]" for positions in entry.binding)
+            binding = ",".join([f"[{','.join(map(str, positions))}]" for positions in entry.binding])
             named = f"{_text(entry.execution)},{_text(entry.step)}"
             lines.append(f'["due",{named},{entry.scope},[{binding}],{entry.at}]')
+        elif isinstance(entry, journal.StopReached):
+            lines.append(f'["stop",{entry.event},{entry.at}]')
         elif isinstance(entry, journal.RunOpened):
             lines.append(f'["{_OPENED}"]')
             lines.append(_compact({name: getattr(entry, name) for name in _FIELDS[journal.RunOpened]}))
@@ -70,18 +72,32 @@ def write_entries(entries: Iterable[journal.Entry], context: Context = None) -> 
 
 
 def read_entries(text: str, context: Context = None) -> list[journal.Entry]:
-    """The entries of such a text; one of an unknown kind is kept as it is."""
+    """The entries of such a text, or of several joined by line feeds; one of an unknown kind is kept as it is."""
+    try:
+        return _read(text, from_json, context)
+    except ValueError:
+        return _read(text, json.loads, context)  # half a character in an error's message: only this one takes it
+
+
+def _read(text: str, parse: Callable[[str], Any], context: Context) -> list[journal.Entry]:
     found: list[journal.Entry] = []
     lines = iter(text.split("\n"))
     for line in lines:
-        header: list[Any] = json.loads(line)
+        header: list[Any] = parse(line)
         kind = header[0]
+        # The three of every step first: a run is resumed by reading thousands of them.
         if kind == _PUBLISHED:
             found.append(_read_published(header, next(lines), context))
+        elif kind == "finished":
+            _, execution, at, attempt, outputs = header
+            found.append(journal.ExecutionFinished(execution, at, attempt, tuple(outputs)))
+        elif kind == "due":
+            _, execution, step, scope, binding, at = header
+            found.append(journal.ExecutionDue(execution, step, scope, _binding(binding), at))
+        elif (read := _READERS.get(kind)) is not None:
+            found.append(read(header))
         elif kind == _OPENED:
             found.append(journal.RunOpened(**json.loads(next(lines))))
-        elif kind in _READERS:
-            found.append(_READERS[kind](header[1:]))
         else:
             found.append(journal.UnknownEntry(line))
     return found
@@ -91,7 +107,7 @@ def _write_published(entry: journal.EventPublished, lines: list[str], context: C
     event = entry.event
     execution = _text(entry.execution) if entry.execution is not None else "null"
     answers = entry.answers if entry.answers is not None else "null"
-    flags = int(entry.shown) | int(entry.discarded) << 1
+    flags = entry.shown | entry.discarded << 1
     named = f'{_text(wire_type(event))},"{wire_family(event)}"'
     lines.append(f'["{_PUBLISHED}",{_text(entry.id)},{entry.at},{execution},{answers},{flags},{named}]')
     lines.append(write_fields(event, context))
@@ -99,14 +115,11 @@ def _write_published(entry: journal.EventPublished, lines: list[str], context: C
 
 def _read_published(header: list[Any], body: str, context: Context) -> journal.EventPublished:
     _, identity, at, execution, answers, flags, name, family = header
+    event = read_fields(name, family, body, context)
+    if not flags:
+        return journal.EventPublished(event, identity, at, execution, answers)
     return journal.EventPublished(
-        read_fields(name, family, body, context),
-        EventId(identity),
-        at,
-        ExecutionId(execution) if execution is not None else None,
-        answers,
-        shown=bool(flags & 1),
-        discarded=bool(flags & 2),
+        event, identity, at, execution, answers, shown=bool(flags & 1), discarded=bool(flags & 2)
     )
 
 
@@ -117,58 +130,43 @@ def _plain(value: Any) -> Any:
 
 
 _compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_text: Final[Callable[[str], str]] = encode_basestring
+"""A text as JSON, written as `_compact` writes it."""
 
 
-def _text(value: str) -> str:
-    """A text as JSON; ids and names of steps need no encoder."""
-    return f'"{value}"' if _PLAIN.fullmatch(value) else _compact(value)
-
-
-def _due(values: list[Any]) -> journal.ExecutionDue:
-    execution, step, scope, binding, at = values
-    return journal.ExecutionDue(execution, step, scope, _binding(binding), at)
-
-
-def _binding(value: Any) -> journal.Binding:
-    return tuple(tuple(positions) for positions in cast("list[list[int]]", value))
+def _binding(value: list[list[int]]) -> journal.Binding:
+    return tuple(map(tuple, value))
 
 
 def _retry(values: list[Any]) -> journal.AttemptFailed:
-    execution, attempt, at, error, retry_at = values
+    _, execution, attempt, at, error, retry_at = values
     return journal.AttemptFailed(execution, attempt, at, journal.ErrorInfo(*error), retry_at)
 
 
-def _finished(values: list[Any]) -> journal.ExecutionFinished:
-    execution, at, attempt, outputs = values
-    return journal.ExecutionFinished(execution, at, attempt, tuple(outputs))
-
-
 def _failed(values: list[Any]) -> journal.ExecutionFailed:
-    execution, at, error, attempt = values
+    _, execution, at, error, attempt = values
     return journal.ExecutionFailed(execution, at, journal.ErrorInfo(*error), attempt)
 
 
 def _asked(values: list[Any]) -> journal.PreconditionAnswered:
-    step, scope, binding, verdict, at = values
+    _, step, scope, binding, verdict, at = values
     return journal.PreconditionAnswered(step, scope, _binding(binding), verdict, at)
 
 
 def _ended(values: list[Any]) -> journal.RunEnded:
-    status, at, error, untaken, summary = values
+    _, status, at, error, untaken, summary = values
     info = journal.ErrorInfo(*error) if error is not None else None
     return journal.RunEnded(status, at, info, tuple(untaken), summary)
 
 
 _READERS: Final[dict[str, Callable[[list[Any]], journal.Entry]]] = {
-    "due": _due,
-    "started": lambda values: journal.ExecutionStarted(*values),
+    "started": lambda values: journal.ExecutionStarted(*values[1:]),
     "retry": _retry,
-    "finished": _finished,
     "failed": _failed,
     "asked": _asked,
-    "owner": lambda values: journal.OwnershipTaken(*values),
-    "released": lambda values: journal.OwnershipReleased(*values),
-    "stop": lambda values: journal.StopReached(*values),
-    "model": lambda values: journal.ModelCalled(*values),
+    "owner": lambda values: journal.OwnershipTaken(*values[1:]),
+    "released": lambda values: journal.OwnershipReleased(*values[1:]),
+    "stop": lambda values: journal.StopReached(*values[1:]),
+    "model": lambda values: journal.ModelCalled(*values[1:]),
     "ended": _ended,
 }

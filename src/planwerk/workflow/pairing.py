@@ -6,15 +6,11 @@ Two that can each come more than once, and two of a loop of which one can come r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice, permutations
-from typing import Final
+from itertools import permutations
 
 from planwerk.workflow.errors import Problem
-from planwerk.workflow.plan import Mask, ParameterPlan, ScopePlan, StepPlan, bits
+from planwerk.workflow.plan import ClassPlan, Mask, ParameterPlan, ScopePlan, StepPlan, bits
 from planwerk.workflow.steps import Output
-
-MOST_ROUNDS: Final = 5_000
-"""Ways round a loop that are looked at for one step; what lies beyond is not reported."""
 
 
 def pair_warnings(plan: ScopePlan, owner: str) -> Iterator[Problem]:
@@ -42,11 +38,8 @@ def _both_repeat(plan: ScopePlan, step: StepPlan, owner: str) -> Iterator[Proble
 def _one_comes_alone(plan: ScopePlan, step: StepPlan, owner: str) -> Iterator[Problem]:
     """Two required inputs of the step's loop: where one comes round alone, the other is bound a second time."""
     of_loop = [parameter for parameter in step.parameters if parameter.is_single and parameter.of_loop]
-    if len(of_loop) < 2:
-        return
-    rounds = list(islice(_rounds(plan, step), MOST_ROUNDS))
     for alone, missing in permutations(of_loop, 2):
-        if any(found & alone.class_mask and not found & missing.class_mask for found in rounds):
+        if _Round(plan, step, missing.class_mask).can_bring(alone.class_mask):
             yield Problem(
                 f"{owner}.{step.spec.name}",
                 "E3.5",
@@ -57,21 +50,54 @@ def _one_comes_alone(plan: ScopePlan, step: StepPlan, owner: str) -> Iterator[Pr
             return
 
 
-def _rounds(plan: ScopePlan, step: StepPlan) -> Iterator[Mask]:
-    """What can come of one execution of the step until it is its turn again: one set of classes for each way."""
-    todo = [(_masks_of(plan, outputs), 0, 0) for outputs in step.returns.alternatives]
-    while todo:
-        found, worked, answered = todo.pop()
-        started = next((s for s in plan.steps if s is not step and not s.bit & worked and _starts(s, found)), None)
-        request = next((c for c in plan.classes if c.bit & found and c.answers and not c.bit & answered), None)
-        if started is not None:
-            ways = started.returns.alternatives or ((),)
-            todo += [(found | _masks_of(plan, outputs), worked | started.bit, answered) for outputs in ways]
-        elif request is not None:
-            ways = [plan.classes[number].bit for number in bits(request.answers)]
-            todo += [(found | bit, worked, answered | request.bit) for bit in ways]
-        else:
-            yield found
+class _Round:
+    """What can come of one execution of a step, until it is its turn again, without any of the missing classes.
+
+    A class is *safe* when all that it starts can go on without them, and a step when one of its alternatives can.
+    """
+
+    def __init__(self, plan: ScopePlan, step: StepPlan, missing: Mask) -> None:
+        self._plan = plan
+        self._step = step
+        self._others = [other for other in plan.steps if other is not step]
+        self._unsafe = missing
+        while True:
+            before = self._unsafe
+            for kind in plan.classes:
+                if not kind.bit & before and not self._is_safe(kind):
+                    self._unsafe |= kind.bit
+            if self._unsafe == before:
+                break
+
+    def can_bring(self, wanted: Mask) -> bool:
+        """Whether one of the wanted classes is among what the step can lead to by safe ways alone."""
+        found = self._safely_returned(self._step) or 0
+        while True:
+            before = found
+            for number in bits(found):
+                found |= self._plan.classes[number].answers & ~self._unsafe
+            for other in self._others:
+                if _starts(other, found):
+                    found |= self._safely_returned(other) or 0
+            if found == before:
+                return bool(found & wanted)
+
+    def _is_safe(self, kind: ClassPlan) -> bool:
+        if kind.answers and not kind.answers & ~self._unsafe:
+            return False
+        started = [other for other in self._others if _starts(other, kind.bit)]
+        return all(self._safely_returned(other) is not None for other in started)
+
+    def _safely_returned(self, step: StepPlan) -> Mask | None:
+        """The classes of the alternatives that bring nothing unsafe; None where there is none. What stands in a list
+        may be missing from it.
+        """
+        found: Mask | None = None
+        for outputs in step.returns.alternatives if step.spec.stop_on_error else (*step.returns.alternatives, ()):
+            fixed = _masks_of(self._plan, [output for output in outputs if not output.many])
+            if not fixed & self._unsafe:
+                found = (found or 0) | (_masks_of(self._plan, outputs) & ~self._unsafe)
+        return found
 
 
 def _starts(step: StepPlan, found: Mask) -> bool:

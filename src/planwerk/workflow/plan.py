@@ -88,6 +88,8 @@ class StepPlan:
     """Only optional parameters with a list among them: an empty fan-out can start it (E3.1)."""
     tracked: int = -1
     """Its place in the rounds of this scope's events; -1 where rounds do not matter (E3.9)."""
+    awaited_steps: Mask = 0
+    """Where rounds do not matter: steps whose work alone keeps it waiting, whatever it has already."""
     output_mask: Mask = 0
     outcomes: Mask = 0
     """Outcomes of this scope that its work can lead to (OUT)."""
@@ -140,6 +142,13 @@ class ScopePlan:
     tracked: tuple[StepPlan, ...] = ()
     lone: tuple[StepPlan, ...] = ()
     possible_memo: dict[tuple[Mask, Mask], Mask] = field(default_factory=dict[tuple[Mask, Mask], Mask])
+
+    def step_named(self, name: str) -> StepPlan | None:
+        """The step with this full name, if it has one."""
+        for step in self.steps:
+            if step.name == name:
+                return step
+        return None
 
     @property
     def owes_outcome(self) -> bool:

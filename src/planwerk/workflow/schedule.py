@@ -23,6 +23,7 @@ from planwerk.workflow.binding import execution_of_one, lay_in, rebuild, take
 from planwerk.workflow.errors import NotInFlight, PlanwerkError, ScheduleError
 from planwerk.workflow.events import ControlEvent, Event, StopEvent
 from planwerk.workflow.ids import ExecutionId
+from planwerk.workflow.leaving import left_in
 from planwerk.workflow.plan import ClassPlan, Composition, StepPlan, bits
 from planwerk.workflow.scope import Scope
 from planwerk.workflow.seen import Execution, Seen
@@ -66,10 +67,15 @@ def entry_of(execution: Execution, at: int = 0) -> journal.ExecutionDue:
 
 
 class RunSchedule:
-    """The state of one run and the rules that move it."""
+    """The state of one run and the rules that move it.
 
-    def __init__(self, composition: Composition) -> None:
+    Args:
+        is_limited: Whether `max_executions_per_run` ends the run; exploring does not model it (E6.4).
+    """
+
+    def __init__(self, composition: Composition, *, is_limited: bool = True) -> None:
         self.composition = composition
+        self._is_limited = is_limited
         self.position = 0
         """Position of the last entry applied."""
         self.in_flight: dict[ExecutionId, Execution] = {}
@@ -79,7 +85,7 @@ class RunSchedule:
         self.stop: Event | None = None
         self.ended = False
         self.untaken: dict[str, None] = {}
-        """Classes of events that no step of their scope takes."""
+        """Classes of events that no step of their scope takes, and of those left in calls that are over."""
         self.cycles: dict[str, None] = {}
         """Steps that were started because others waited for them in a cycle (E3.4)."""
         self._root = Scope(composition.root, 0, None, None)
@@ -89,6 +95,23 @@ class RunSchedule:
         self._numbers = 0
         self._changes = 0
         """Counts what happened, to ask a held binding again only after a change."""
+
+    def fork(self) -> RunSchedule:
+        """An independent run that stands where this one stands, to look at what may come next (E6.4)."""
+        twin = RunSchedule(self.composition, is_limited=self._is_limited)
+        twin.position, twin.stop, twin.ended = self.position, self.stop, self.ended
+        twin.untaken, twin.cycles = dict(self.untaken), dict(self.cycles)
+        twin._fault, twin._numbers, twin._changes = self._fault, self._numbers, self._changes
+        scopes: dict[Scope, Scope] = {}
+        for position, scope in self._scopes.items():  # a caller stands before its calls
+            scopes[scope] = twin._scopes[position] = scope.fork(scopes.get(scope.parent) if scope.parent else None)
+            scopes[scope].held = [held.fork(scopes[scope]) for held in scope.held]
+        twin._root = scopes[self._root]
+        twin._touched = {scopes[scope] for scope in self._touched}
+        twin.in_flight = {identity: made.fork(scopes[made.scope]) for identity, made in self.in_flight.items()}
+        twin.asked = {key: asked.fork(scopes[asked.scope]) for key, asked in self.asked.items()}
+        twin.requests = {position: (scopes[scope], seen) for position, (scope, seen) in self.requests.items()}
+        return twin
 
     # Entries in ----------------------------------------------------------------------------------------------------
 
@@ -226,14 +249,16 @@ class RunSchedule:
         if entry.execution in self.in_flight:
             return
         scope = self._scopes.get(entry.scope)
-        step = next((step for step in scope.plan.steps if step.name == entry.step), None) if scope is not None else None
+        step = scope.plan.step_named(entry.step) if scope is not None else None
         if scope is None or step is None:
             raise ScheduleError(
                 f"the journal has {entry.step} due in scope {entry.scope}, which this workflow does not have (E7.6).",
                 what_to_do="Run it with the code it was started with.",
             )
-        key = (entry.step, entry.scope, entry.binding)
-        asked = self.asked.pop(key, None) or self._unhold(scope, key)
+        asked: Execution | None = None
+        if self.asked or scope.held:
+            key = (entry.step, entry.scope, entry.binding)
+            asked = self.asked.pop(key, None) or self._unhold(scope, key)
         if asked is not None:
             execution = asked
             if scope.counts[step.index] and execution.asked_after < 0:
@@ -252,7 +277,7 @@ class RunSchedule:
         if execution is None:
             execution = self._unhold(scope, key)
         if execution is None:
-            step = next((step for step in scope.plan.steps if step.name == entry.step), None)
+            step = scope.plan.step_named(entry.step)
             if step is None:
                 raise ScheduleError(f"{entry.step} is not a step of this workflow (E7.6).")
             execution = rebuild(scope, step, entry.binding)
@@ -329,6 +354,12 @@ class RunSchedule:
         kind = root.plan.by_class[type(request)]
         self._open_call(root, Seen(self.position, request, kind, rounds=root.no_rounds()))
         return self._scopes[self.position]
+
+    def left_over(self) -> tuple[str, ...]:
+        """Classes of the events that no step has taken, sorted (E4.5)."""
+        asked = list(self.asked.values())
+        lying = (type(seen.event).__name__ for scope in self._scopes.values() for seen in left_in(scope, asked))
+        return tuple(sorted({*self.untaken, *lying}))
 
     def open_scopes(self) -> list[Scope]:
         """The scopes that are open, the blueprint's own first."""
@@ -490,7 +521,7 @@ class RunSchedule:
         if scope.plan.tracked:
             scope.count_rounds(step, execution.rounds, _own_round(execution), 1)
         limit = step.spec.max_executions_per_run
-        if limit is not None:
+        if limit is not None and self._is_limited:
             made = scope.made_due.get(step.index, 0) + 1
             scope.made_due[step.index] = made
             if made > limit:
@@ -532,6 +563,7 @@ class RunSchedule:
             if not scope.answered and scope.plan.owes_outcome:
                 self._fault = self._fault or call_stalled(scope)
             elif self._scopes.pop(scope.position, None) is not None:
+                self.untaken.update(dict.fromkeys(type(seen.event).__name__ for seen in left_in(scope)))
                 caller.open_calls -= 1
                 self._touched.add(caller)
 

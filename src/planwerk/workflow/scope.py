@@ -6,6 +6,7 @@ Nothing here decides; `schedule.py` does.
 from __future__ import annotations
 
 from collections import deque
+from typing import Any, cast
 
 from planwerk.workflow.plan import Mask, ScopePlan, StepPlan
 from planwerk.workflow.seen import NO_ROUNDS, Execution, Rounds, Seen
@@ -46,6 +47,13 @@ class Cell:
     def known(self) -> dict[int, Seen | None]:
         """All its events by position."""
         return {seen.position: seen for seen in (*self.all, *self.new)}
+
+    def fork(self) -> Cell:
+        """An independent cell with the same events."""
+        twin = Cell()
+        twin.low, twin.high, twin.last = self.low, self.high, self.last
+        twin.new, twin.all = deque(self.new), list(self.all)
+        return twin
 
 
 class Scope:
@@ -132,6 +140,14 @@ class Scope:
         self.answered = False
         self.possible: Mask = 0
         """Outcomes it can still bring its caller, as a mask of its own plan's classes."""
+
+    def fork(self, parent: Scope | None) -> Scope:
+        """An independent scope that stands where this one stands, inside this parent; `held` stays to be copied."""
+        twin = Scope(self.plan, self.position, parent, self.request)
+        for name in Scope.__slots__:
+            if name not in {"plan", "position", "parent", "request", "depth"}:
+                setattr(twin, name, _copied(getattr(self, name)))
+        return twin
 
     # Activity ------------------------------------------------------------------------------------------------------
 
@@ -257,6 +273,14 @@ class Scope:
         """Rounds of an event that no execution of this scope has led to."""
         tracked = len(self.plan.tracked)
         return (0,) * tracked if tracked else NO_ROUNDS
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in cast("dict[Any, Any]", value).items()}
+    if isinstance(value, list):
+        return list(cast("list[Any]", value))
+    return value.fork() if isinstance(value, Cell) else value
 
 
 def _count(counts: dict[int, int], key: int, change: int) -> None:

@@ -55,7 +55,7 @@ Bound = Seen | None | list[Seen]
 class Execution:
     """One binding made due: a step, the events it takes, and the scope it works in."""
 
-    __slots__ = ("asked_after", "binding", "id", "number", "published", "rounds", "scope", "source", "step")
+    __slots__ = ("asked_after", "binding", "fresh", "id", "number", "published", "rounds", "scope", "source", "step")
 
     def __init__(
         self, step: StepPlan, scope: Scope, binding: tuple[Bound, ...], source: Seen | None, rounds: Rounds
@@ -69,6 +69,15 @@ class Execution:
         self.published = 0
         self.number = 0
         self.asked_after = 0
+        self.fresh = 0
+        """Parameters, as a mask, that had new events, which are taken by nobody while a precondition says no."""
+
+    def fork(self, scope: Scope) -> Execution:
+        """The same execution in a scope that was forked from its own."""
+        twin = Execution(self.step, scope, self.binding, self.source, self.rounds)
+        twin.id, twin.published, twin.number, twin.asked_after = self.id, self.published, self.number, self.asked_after
+        twin.fresh = self.fresh
+        return twin
 
     @property
     def positions(self) -> tuple[tuple[int, ...], ...]:

@@ -16,6 +16,8 @@ def prepare(plan: ScopePlan) -> None:
     for step in plan.steps:
         for parameter in step.parameters:
             parameter.same_steps, parameter.same_arrivals = _leading_to(plan, parameter.class_mask, step)
+            if step.tracked < 0 and not parameter.is_single and not parameter.read_only:
+                step.awaited_steps |= parameter.same_steps
         _widen_for_earlier_rounds(step)
     _prepare_outcomes(plan)
     plan.lone = tuple(step for step in plan.steps if step.is_lone)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from planwerk.workflow.errors import RunStalled, WorkflowError
+from planwerk.workflow.events import Event
 from planwerk.workflow.plan import ParameterPlan, ScopePlan, StepPlan
 from planwerk.workflow.scope import Scope
 from planwerk.workflow.seen import Execution, Seen
@@ -40,7 +41,7 @@ class TooManyExecutions(WorkflowError):
 
 def run_stalled(root: Scope, scopes: Iterable[Scope]) -> RunStalled:
     """The error of a run in which nothing is active, no step is due and no stop was reached."""
-    waiting = [line for scope in scopes for line in _who_waits(scope)]
+    waiting = [line for scope in scopes for line in who_waits(scope)]
     if not waiting:
         waiting = [f"no step of {root.plan.name or 'the blueprint'} waits for anything, and none has returned a stop"]
     return RunStalled(
@@ -52,25 +53,53 @@ def run_stalled(root: Scope, scopes: Iterable[Scope]) -> RunStalled:
 def call_stalled(scope: Scope) -> RunStalled:
     """The error of a call that is quiet without an outcome it owes."""
     owed = " or ".join(cls.__name__ for cls in (*scope.plan.outcomes, *scope.plan.stops))
-    waiting = "; ".join(_who_waits(scope)) or "none of its steps waits for anything"
+    waiting = "; ".join(who_waits(scope)) or "none of its steps waits for anything"
     return RunStalled(
         f"the call {scope.path()} ended without {owed} (E5.2: a call owes an outcome): {waiting}.",
         what_to_do="Let each path of the capability end in one of its outcomes.",
     )
 
 
-def _who_waits(scope: Scope) -> list[str]:
+def who_waits(scope: Scope) -> list[str]:
+    """Each step that waits in a quiet scope: for which event, and who could have sent it.
+
+    Where none does, those that could have ended it and were never started.
+    """
     lines = [f"{held.step.name} is held back by its precondition (E3.6)" for held in scope.held]
     held_steps = {held.step.index for held in scope.held}
     for step in scope.plan.steps:
         if step.index in held_steps or not _has_something(scope, step):
             continue
-        for parameter in step.parameters:
-            if parameter.is_single and not _has_event(scope, step, parameter):
-                wanted = " or ".join(cls.__name__ for cls in parameter.classes)
-                senders = _senders(scope.plan, parameter)
-                lines.append(f"{step.name} waits for {wanted} (parameter {parameter.name}), which {senders}")
-    return lines
+        lines += [
+            _waits_for(scope.plan, step, parameter)
+            for parameter in step.parameters
+            if parameter.is_single and not _has_event(scope, step, parameter)
+        ]
+    return lines or list(_never_started(scope))
+
+
+def _never_started(scope: Scope) -> Iterator[str]:
+    for step in scope.plan.steps:
+        if not scope.started & step.bit and any(_ends(scope.plan, cls) for cls in step.returns.classes):
+            waited = [parameter for parameter in step.parameters if parameter.starting]
+            for parameter in waited:
+                if not _has_event(scope, step, parameter):
+                    yield _waits_for(scope.plan, step, parameter)
+
+
+def _ends(plan: ScopePlan, cls: type[Event]) -> bool:
+    kind = plan.by_class.get(cls)
+    if kind is None:
+        return False
+    stops = (
+        kind.call.stops if kind.call is not None else [c for c in plan.classes if c.bit & kind.answers and c.is_stop]
+    )
+    return kind.is_stop or kind.is_outcome or bool(stops)
+
+
+def _waits_for(plan: ScopePlan, step: StepPlan, parameter: ParameterPlan) -> str:
+    wanted = " or ".join(cls.__name__ for cls in parameter.classes)
+    return f"{step.name} waits for {wanted} (parameter {parameter.name}), which {_senders(plan, parameter)}"
 
 
 def _has_something(scope: Scope, step: StepPlan) -> bool:

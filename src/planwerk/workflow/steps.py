@@ -26,7 +26,10 @@ _SPEC: Final = "__planwerk_step__"
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """How often a failing step is tried again, and how long the first wait is (it doubles each time; E4.4)."""
+    """How often a failing step is tried again, and how long the first wait is (E4.4).
+
+    It doubles each time, and is up to a tenth longer, so that what failed together does not come back together.
+    """
 
     times: int = 0
     backoff_seconds: float = 1.0

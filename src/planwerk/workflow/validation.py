@@ -54,7 +54,7 @@ def find_problems(
                     problems.append(problem)
     if not any(problem.severity == "error" for problem in problems):
         for composition in compositions:
-            problems += explore(composition)
+            problems += explore(composition).problems
     unique = list(dict.fromkeys(problems))
     return sorted(unique, key=lambda problem: problem.severity != "error")
 
@@ -231,8 +231,8 @@ def _output_problems(plan: ScopePlan, step: StepPlan, where: str) -> Iterator[Pr
         kind = plan.by_class.get(cls)
         if kind is None or not issubclass(cls, ControlEvent) or kind.is_stop or kind.is_outcome:
             continue
-        goes_somewhere = kind.takers or kind.call is not None or cls.answered_by or getattr(cls, "leaves_run", False)
-        if not goes_somewhere:
+        goes_somewhere = kind.takers or kind.watchers or kind.call is not None or cls.answered_by
+        if not goes_somewhere and not getattr(cls, "leaves_run", False):
             yield Problem(
                 where,
                 "E6.3",

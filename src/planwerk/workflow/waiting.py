@@ -13,7 +13,10 @@ def ready_steps(scope: Scope) -> tuple[list[int], bool]:
     ready: list[int] = []
     only_waits = False
     for index, round_number in scope.waiting.items():
-        steps, arrivals = blocked_by(scope, scope.plan.steps[index], round_number)
+        step = scope.plan.steps[index]
+        if step.awaited_steps & scope.working:
+            continue  # seen at a glance: a join is looked at after each of the thousands it joins
+        steps, arrivals = blocked_by(scope, step, round_number)
         if not steps and not arrivals:
             ready.append(index)
         elif not arrivals and not steps & scope.working:

@@ -111,6 +111,14 @@ class ThreadContents:
     head_seq: int
 
 
+@dataclass(frozen=True, slots=True)
+class PlacedRun:
+    """A run, and whether its turn has come: whether it is the first of its thread's pending ones."""
+
+    run: RunEntity
+    active: bool
+
+
 RESULTS_KEPT: Final = timedelta(days=30)
 """How long the first outcome of a command answers its repetitions (A2.3)."""
 
@@ -249,6 +257,14 @@ class Storage(Protocol):
 
     async def thread_contents(self, workspace: WorkspaceId, thread: ThreadId) -> ThreadContents | None:
         """A thread as it is now, in one consistent reading."""
+        ...
+
+    async def find_run(self, workspace: WorkspaceId, run: RunId) -> PlacedRun | None:
+        """One run. What else its thread holds is not read, however long that is."""
+        ...
+
+    async def active_run(self, workspace: WorkspaceId, thread: ThreadId) -> RunEntity | None:
+        """The run whose turn it is in a thread; None if none is pending. Nothing else of the thread is read."""
         ...
 
     async def message_path(self, workspace: WorkspaceId, message: MessageId) -> list[MessageEntity]:

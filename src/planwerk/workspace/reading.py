@@ -26,7 +26,8 @@ def thread_summary(workspace: WorkspaceId, thread: ThreadEntity) -> ThreadSummar
 
 
 def thread_view(workspace: WorkspaceId, contents: ThreadContents) -> ThreadView:
-    runs = {run.id: run_view(run, contents.thread) for run in contents.runs}
+    active = contents.thread.pending[:1]
+    runs = {run.id: run_view(run, active=active == (run.id,)) for run in contents.runs}
     return ThreadView(
         **dict(thread_summary(workspace, contents.thread)),
         messages=tuple(message_view(message, runs) for message in contents.messages),
@@ -52,12 +53,12 @@ def message_view(message: MessageEntity, runs: dict[RunId, RunView]) -> MessageV
     )
 
 
-def run_view(run: RunEntity, thread: ThreadEntity) -> RunView:
+def run_view(run: RunEntity, *, active: bool) -> RunView:
     return RunView(
         id=run.id,
         thread=run.thread,
         message=run.message,
-        status=_run_status(run, thread),
+        status=_run_status(run, active=active),
         profile=run.profile,
         profile_version=run.profile_version,
         profile_name=run.profile_name,
@@ -66,7 +67,7 @@ def run_view(run: RunEntity, thread: ThreadEntity) -> RunView:
         start=run.start,
         requested_by=run.requested_by,
         requested=run.requested,
-        stop_requested=run.stop_requested,
+        stop_requested_by=run.stop_requested_by,
         started=run.started,
         ended=run.ended,
         error=run.error,
@@ -81,9 +82,9 @@ def _status(thread: ThreadEntity) -> ThreadStatus | None:
     return "working" if thread.pending else thread.last_status
 
 
-def _run_status(run: RunEntity, thread: ThreadEntity) -> RunStatus:
+def _run_status(run: RunEntity, *, active: bool) -> RunStatus:
     if run.status is not None:
         return run.status
     if run.started is not None:
         return "running"
-    return "requested" if thread.pending[:1] == (run.id,) else "queued"
+    return "requested" if active else "queued"

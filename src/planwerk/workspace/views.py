@@ -52,7 +52,8 @@ class RunView(_View):
     start: JSONObject | None
     requested_by: Actor
     requested: datetime
-    stop_requested: bool
+    stop_requested_by: Actor | None
+    """Who asked it to stop first; None if nobody did."""
     started: datetime | None
     ended: datetime | None
     error: ErrorInfo | None
@@ -60,6 +61,10 @@ class RunView(_View):
     cost: Decimal | None
     duration_seconds: float
     steps: int
+
+    @property
+    def stop_requested(self) -> bool:
+        return self.stop_requested_by is not None
 
 
 class MessageView(_View):

@@ -12,10 +12,10 @@ from pydantic_ai.messages import ModelMessage
 
 from planwerk.access.actors import Actor
 from planwerk.access.ids import TenantId
-from planwerk.workflow.ids import ArtifactId, MessageId, ThreadId, WorkspaceId
+from planwerk.workflow.ids import ArtifactId, MessageId, RunId, ThreadId, WorkspaceId
 from planwerk.workspace.deciding import Decider, Question, hash_of, sender_of
 from planwerk.workspace.ports import CommandRef, Storage
-from planwerk.workspace.reading import thread_summary, thread_view
+from planwerk.workspace.reading import run_view, thread_summary, thread_view
 from planwerk.workspace.rules.artifact_data import to_object
 from planwerk.workspace.rules.artifacts import Artifact
 from planwerk.workspace.rules.commands import Command, PostMessage
@@ -34,7 +34,7 @@ from planwerk.workspace.rules.state import (
 from planwerk.workspace.rules.visibility import agent_thread, may_see
 from planwerk.workspace.turns import history_of
 from planwerk.workspace.versioned import Versioned
-from planwerk.workspace.views import Page, ThreadSummary, ThreadView
+from planwerk.workspace.views import Page, RunView, ThreadSummary, ThreadView
 
 ArtifactT = TypeVar("ArtifactT", bound=Artifact)
 
@@ -177,6 +177,36 @@ class Workspace:
         if contents is None:
             raise NotFound("thread", thread)
         return thread_view(self.id, contents)
+
+    async def summary(self, thread: ThreadId) -> ThreadSummary:
+        """A thread without its messages and runs.
+
+        Raises:
+            NotFound: There is none of this id here.
+        """
+        await self.about()
+        found = (await self._storage.load(self.tenant, self.id, [ThreadKey(thread)])).found[ThreadKey(thread)]
+        if not isinstance(found, ThreadEntity):
+            raise NotFound("thread", thread)
+        return thread_summary(self.id, found)
+
+    async def run(self, run: RunId) -> RunView:
+        """One run of a thread; the rest of the thread is not read.
+
+        Raises:
+            NotFound: There is none of this id here.
+        """
+        await self.about()
+        found = await self._storage.find_run(self.id, run)
+        if found is None:
+            raise NotFound("run", run)
+        return run_view(found.run, active=found.active)
+
+    async def active_run(self, thread: ThreadId) -> RunView | None:
+        """The run whose turn it is in a thread, opened or not; None if none is pending, or there is no such thread."""
+        await self.about()
+        found = await self._storage.active_run(self.id, thread)
+        return run_view(found, active=True) if found is not None else None
 
     async def history(self, message: MessageId) -> tuple[ModelMessage, ...]:
         """The model messages along the path from the root to this message, it included (A1.6).

@@ -213,7 +213,9 @@ export interface paths {
         };
         /**
          * List Runs
-         * @description The asking person's runs, the one started last first; `status` may be given several times.
+         * @description The person's runs that were opened, by the time of their start, newest first: also those of no thread (S4.1).
+         *
+         *     `status` may be given several times.
          */
         get: operations["list_runs"];
         put?: never;
@@ -1461,6 +1463,8 @@ export interface components {
             error: components["schemas"]["ErrorInfo"] | null;
             /** Executions */
             executions: number;
+            /** Expires */
+            expires: string | null;
             /** Forked At */
             forked_at: number | null;
             /** Forked From */

@@ -102,7 +102,7 @@ export interface TimelinePage {
 
 export type RunRecord = Pick<
   Server["RunView"],
-  "id" | "tenant" | "workspace" | "thread" | "blueprint" | "started" | "ended" | "cost"
+  "id" | "tenant" | "workspace" | "thread" | "blueprint" | "started" | "ended" | "cost" | "expires"
 > &
   Pick<Server["RunView"], "profile" | "profile_name" | "profile_version"> &
   Partial<Pick<Server["RunView"], "title" | "forked_from" | "forked_at">> & {

@@ -65,6 +65,10 @@ export function exactClock(time: string | number, locale: string): string {
   return dates(locale, options).format(new Date(time));
 }
 
+export function dayAndClock(time: string, locale: string): string {
+  return dates(locale, { day: "numeric", month: "long", hour: "2-digit", minute: "2-digit" }).format(new Date(time));
+}
+
 export function dayOfMonth(time: string, locale: string): string {
   return dates(locale, { day: "numeric", month: "long" }).format(new Date(time));
 }

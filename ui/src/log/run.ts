@@ -1,5 +1,5 @@
 import type { Envelope, Failure, ServerText, Usage } from "../api/types";
-import { failure, moment, number, text, usage } from "./read";
+import { failure, moment, number, text, texts, usage } from "./read";
 
 /** One execution of a step. */
 export interface Execution {
@@ -50,7 +50,8 @@ export interface RunModel {
   usage: Usage | null;
   cost: number | null;
   seconds: number | null;
-  untaken: number[];
+  /** Classes of the events that no step took. */
+  untaken: string[];
 }
 
 /** Entries that are not events but tell what the driver did. */
@@ -209,7 +210,7 @@ class Reader {
     this.model.usage = usage(data);
     this.model.cost = number(data, "cost");
     this.model.seconds = number(data, "duration_seconds");
-    this.model.untaken = positions(data.untaken);
+    this.model.untaken = texts(data, "untaken");
     // A step that worked when the run ended, ended with it.
     for (const execution of this.executions.values()) {
       if (execution.status === "working") Object.assign(execution, { status: "dropped", end: this.model.ended });

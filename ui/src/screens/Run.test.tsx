@@ -38,6 +38,7 @@ const RECORD = {
   usage: { input_tokens: 1000, output_tokens: 500 },
   cost: "0.0081",
   error: null,
+  expires: null,
 };
 
 let server: FakeServer;
@@ -76,6 +77,14 @@ describe("the head of a run", () => {
     const facts = screen.getByText("Agent").closest("dl");
     expect(facts).toHaveTextContent(/Assistant v3.*Title of t1.*Anna, .*0\.90 s.*1,500.*\$0\.0081/);
     expect(screen.queryByRole("button", { name: "Stop" })).toBeNull();
+  });
+
+  it("of a run that belongs to no chat, and is kept for a while, says until when", async () => {
+    server.on("GET /api/runs/r1", () => json({ ...RECORD, thread: null, expires: "2026-01-06T09:01:00Z" }));
+    await openRun();
+    const facts = screen.getByText("Agent").closest("dl");
+    expect(facts).not.toHaveTextContent("Title of t1");
+    expect(screen.getByText("Kept until").nextSibling).toHaveTextContent(/6.*January|January.*6/);
   });
 
   it("of a run that does not exist says so", async () => {

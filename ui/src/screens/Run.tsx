@@ -3,7 +3,7 @@ import { Link, useParams } from "react-router";
 import type { Envelope, Replay, RunGraph, RunRecord } from "../api/types";
 import * as server from "../client/endpoints";
 import { Refused } from "../client/http";
-import { clock, count, money, span, wholeSeconds } from "../i18n/format";
+import { clock, count, dayAndClock, money, span, wholeSeconds } from "../i18n/format";
 import { runModel, type RunModel } from "../log/run";
 import { ErrorLine } from "../parts/ErrorLine";
 import { explain } from "../parts/explain";
@@ -354,6 +354,7 @@ function Facts({ record, model, now, over, profile }: FactsProps) {
       <Fact name={t("run.worked")}>{over ? span(Math.max(0, seconds), locale) : wholeSeconds(seconds, locale)}</Fact>
       {usage !== null && <Fact name={t("run.tokens")}>{count(usage.input_tokens + usage.output_tokens, locale)}</Fact>}
       {cost !== null && cost > 0 && <Fact name={t("run.cost")}>{money(cost, locale)}</Fact>}
+      {record.expires !== null && <Fact name={t("run.keptUntil")}>{dayAndClock(record.expires, locale)}</Fact>}
     </dl>
   );
 }

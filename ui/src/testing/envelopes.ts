@@ -63,6 +63,6 @@ export function journalOf(run: string, thread = "t1"): Envelope[] {
   add("model_called", { execution: "x2", model: "demo", duration_seconds: 0.05 }, "x2");
   add("LLMStopEvent", { answer: "yes" }, "x2");
   add("execution_finished", { execution: "x2", attempt: 1, outputs: [8] }, "x2");
-  add("run_ended", { status: "completed", error: null, usage: null, cost: null, duration_seconds: 0.9, untaken: [8] });
+  add("run_ended", { status: "completed", error: null, usage: null, cost: null, duration_seconds: 0.9, untaken: ["SpareEvent"] });
   return entries;
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import aclosing
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from planwerk.server.openai.errors import ServerEnds, error_body, error_response
 from planwerk.server.sse import HEADERS, KEEP_ALIVE, StreamRegistry, sse_json
 
 DONE: Final = "data: [DONE]\n\n"
+NO_HEADERS: Final[Mapping[str, str]] = {}
 
 
 async def nothing() -> None:
@@ -30,11 +31,19 @@ class AnswerResponse(Response):
 
     Args:
         registry: Where open answers are known to a server that ends.
+        headers: Of the answer, and of the error in its place.
         on_close: Called once, however it ends.
     """
 
-    def __init__(self, *, registry: StreamRegistry, on_close: Callable[[], Awaitable[None]] = nothing) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        *,
+        registry: StreamRegistry,
+        headers: Mapping[str, str] = NO_HEADERS,
+        on_close: Callable[[], Awaitable[None]] = nothing,
+    ) -> None:
+        super().__init__(headers=headers)
+        self._given_headers = headers
         self._registry = registry
         self._on_close = on_close
         self._ending = asyncio.Event()
@@ -83,9 +92,10 @@ class StreamedCompletion(AnswerResponse):
         *,
         registry: StreamRegistry,
         keep_alive_seconds: float,
+        headers: Mapping[str, str] = NO_HEADERS,
         on_close: Callable[[], Awaitable[None]] = nothing,
     ) -> None:
-        super().__init__(registry=registry, on_close=on_close)
+        super().__init__(registry=registry, headers=headers, on_close=on_close)
         self.headers.update(HEADERS)
         del self.headers["content-length"]
         self._chunks = chunks
@@ -142,9 +152,10 @@ class WholeCompletion(AnswerResponse):
         *,
         registry: StreamRegistry,
         repeatable: bool = True,
+        headers: Mapping[str, str] = NO_HEADERS,
         on_close: Callable[[], Awaitable[None]] = nothing,
     ) -> None:
-        super().__init__(registry=registry, on_close=on_close)
+        super().__init__(registry=registry, headers=headers, on_close=on_close)
         self._make = make
         self._repeatable = repeatable
 
@@ -154,15 +165,15 @@ class WholeCompletion(AnswerResponse):
         except Exception as error:
             await self._tell(error, send)
         else:
-            await _send(made, send)
+            await self._send(made, send)
 
     async def _tell(self, error: Exception, send: Send) -> None:
-        await _send(error_response(whatever(error), repeatable=self._repeatable), send)
+        await self._send(error_response(whatever(error), repeatable=self._repeatable), send)
 
-
-async def _send(response: Response, send: Send) -> None:
-    await send({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
-    await send({"type": "http.response.body", "body": bytes(response.body)})
+    async def _send(self, response: Response, send: Send) -> None:
+        response.headers.update(self._given_headers)
+        await send({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
+        await send({"type": "http.response.body", "body": bytes(response.body)})
 
 
 async def _body(send: Send, text: str, *, more: bool = True) -> None:

@@ -31,6 +31,8 @@ from planwerk.workflow.errors import PlanwerkError
 
 STARTED: Final = 1_767_225_600
 """The models' time of creation: profiles are not created for clients, so one time serves all."""
+RUN: Final = "X-Planwerk-Run"
+"""Header of every answer that a run made: what it names is at `/api/runs/{run}`, and its page at `/runs/{run}`."""
 METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
@@ -113,13 +115,18 @@ async def _complete(parts: Parts, request: Request) -> Response:
     turn = await begin(parts, principal, profile.slug, asked, named, locale)
     if not asked.stream:
         return WholeCompletion(
-            lambda: _whole(turn, asked), registry=request.app.state.streams, repeatable=turn.owned, on_close=turn.close
+            lambda: _whole(turn, asked),
+            registry=request.app.state.streams,
+            repeatable=turn.owned,
+            headers={RUN: turn.run},
+            on_close=turn.close,
         )
     steps = is_open_webui(request.headers)
     return StreamedCompletion(
         _stream(turn, asked, steps=steps, locale=locale),
         registry=request.app.state.streams,
         keep_alive_seconds=request.app.state.keep_alive_seconds,
+        headers={RUN: turn.run},
         on_close=turn.close,
     )
 

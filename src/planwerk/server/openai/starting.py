@@ -44,7 +44,7 @@ async def begin(
 async def _begin_alone(
     parts: Parts, principal: Principal, profile: str, request: ChatRequest, run: RunId, locale: str
 ) -> Turn:
-    """A run over the sent history, without a thread: nobody's list shows it, and it ends with its connection."""
+    """A run over the sent history, in the key's workspace and without a thread: no list of chats shows it (ADR 12)."""
     event = UserMessageEvent(
         messages=history_of(request.messages),
         user=principal.identity(),
@@ -58,6 +58,7 @@ async def _begin_alone(
             event,
             actor=principal.actor(),
             tenant=principal.tenant,
+            workspace=await parts.workspaces.private_of(principal.tenant, principal.actor()),
             run_id=run,
             locale=locale,
             forget_after_seconds=parts.stateless_seconds,
@@ -133,7 +134,7 @@ class _Asking:
         workspace = await parts.workspaces.locate_thread(principal.tenant, self._thread)
         if workspace is not None:
             found = await find_thread(parts, principal, self._thread, Action.THREAD_WRITE)
-            return found.workspace, found.view
+            return found.workspace, await found.space.thread(found.summary.id)
         workspace = await parts.workspaces.private_of(principal.tenant, principal.actor())
         home = Resource("workspace", workspace, principal.tenant, owner=principal.account)
         authorize(principal, Action.THREAD_WRITE, home)

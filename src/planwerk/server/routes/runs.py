@@ -14,7 +14,7 @@ from planwerk.access.principal import Principal
 from planwerk.messages.events import UserMessageEvent
 from planwerk.messages.prompts import user_prompt
 from planwerk.runtime.errors import UnknownRun
-from planwerk.runtime.ports import RunFilter, RunRecord
+from planwerk.runtime.ports import RecordPlace, RunFilter, RunRecord
 from planwerk.runtime.profiles import Profile
 from planwerk.runtime.wire import wire_time
 from planwerk.server.authentication import SignedIn
@@ -67,6 +67,19 @@ class StartInvalid(PlanwerkError):
     http_status = 422
 
 
+class CursorInvalid(PlanwerkError):
+    """A page of a list was asked for by something that no page before gave."""
+
+    code = "cursor_invalid"
+    http_status = 422
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the cursor is none that a page of this list gave.",
+            what_to_do="Send `next` of the page before unchanged, or leave it out for the first page.",
+        )
+
+
 class RunIdTaken(PlanwerkError):
     """The id that a client made for a run belongs to another run."""
 
@@ -75,18 +88,6 @@ class RunIdTaken(PlanwerkError):
 
     def __init__(self, run: RunId) -> None:
         super().__init__(f"run id {run} is used by another run.", what_to_do="Make a new id for a new run.")
-
-
-class CursorInvalid(PlanwerkError):
-    """A cursor that no list of ours gave."""
-
-    code = "cursor_invalid"
-    http_status = 400
-
-    def __init__(self, cursor: str) -> None:
-        super().__init__(
-            f"{cursor[:60]!r} is no cursor of this list.", what_to_do="Use `next` of a page, or leave it out."
-        )
 
 
 @router.post("/api/profiles/{profile}/runs", operation_id="start_run", status_code=202)
@@ -105,7 +106,7 @@ async def start_run(
     thread = workspace = None
     if given.thread is not None:
         in_thread = await find_thread(parts, principal, given.thread, Action.THREAD_WRITE)
-        thread, workspace = in_thread.view.id, in_thread.workspace
+        thread, workspace = in_thread.summary.id, in_thread.workspace
     named = parse_id(given.run_id, RunId) if given.run_id is not None else None
     if named is None and idempotency_key is not None:
         named = RunId(made_id(principal, "idempotency-key", idempotency_key))
@@ -172,7 +173,10 @@ async def list_runs(
     cursor: str | None = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Items[RunView]:
-    """The asking person's runs, the one started last first; `status` may be given several times."""
+    """The person's runs that were opened, by the time of their start, newest first: also those of no thread (S4.1).
+
+    `status` may be given several times.
+    """
     authorize(principal, Action.RUN_READ, Resource.of_tenant(principal.tenant))
     wanted = RunFilter(
         owner=principal.account,
@@ -180,20 +184,24 @@ async def list_runs(
         profile=profile,
         thread=thread,
     )
-    found = await parts.host.runs(principal.tenant, wanted, before=_read_cursor(cursor), limit=limit + 1)
+    before = _place(cursor) if cursor is not None else None
+    found = await parts.host.newest(principal.tenant, wanted, before=before, limit=limit + 1)
     page = found[:limit]
     return Items(
         items=[run_view(record, shows_cost=may_inspect(principal, record)) for record in page],
-        next=f"{page[-1].started_microseconds}.{page[-1].run}" if len(found) > limit else None,
+        next="{}.{}".format(*page[-1].place) if len(found) > limit else None,
     )
 
 
-def _read_cursor(cursor: str | None) -> tuple[int, str] | None:
-    if cursor is None:
-        return None
+def _place(cursor: str) -> RecordPlace:
+    """The place that a cursor of the list names.
+
+    Raises:
+        CursorInvalid: It is none of ours.
+    """
     started, _, run = cursor.partition(".")
-    if not started.isdecimal() or len(started) > 18:
-        raise CursorInvalid(cursor)
+    if not started.isascii() or not started.isdecimal() or len(started) > 18 or not run:
+        raise CursorInvalid
     return int(started), run
 
 
@@ -359,4 +367,5 @@ def run_view(record: RunRecord, *, shows_cost: bool) -> RunView:
         title=record.title,
         forked_from=record.forked_from,
         forked_at=record.forked_at,
+        expires=wire_time(record.expires_microseconds) if record.expires_microseconds is not None else None,
     )

@@ -102,12 +102,12 @@ async def rename_thread(
 ) -> ThreadFull:
     """Give a thread a title; a person's own title is never replaced by a generated one."""
     found = await find_thread(parts, principal, thread, Action.THREAD_WRITE)
-    view, read = found.view, None
+    summary, read = found.summary, None
     if if_match is not None and if_match.strip() != "*":
-        read = (view.title, view.title_source)
-        if if_match.strip() != title_etag(view):
-            raise TitleChanged(view.id, title=view.title)
-    await found.space.send(RenameThread(thread_id=view.id, title=change.title, replaces=read))
+        read = (summary.title, summary.title_source)
+        if if_match.strip() != title_etag(summary):
+            raise TitleChanged(summary.id, title=summary.title)
+    await found.space.send(RenameThread(thread_id=summary.id, title=change.title, replaces=read))
     return await _full(request, response, parts, principal, thread)
 
 
@@ -125,11 +125,11 @@ async def post_message(
     parent = given.parent_id
     run = parse_id(given.run_id, RunId) if given.run_id is not None else None
     if run is not None:
-        await refuse_foreign_run(parts, run, principal, found.view.id)
+        await refuse_foreign_run(parts, run, principal, found.summary.id)
     posted = await parts.host.post_message(
         tenant=principal.tenant,
         workspace=found.workspace,
-        thread=found.view.id,
+        thread=found.summary.id,
         message_id=parse_id(given.message_id, MessageId),
         content=given.content,
         actor=principal.actor(),
@@ -150,11 +150,11 @@ async def answer_again(
     """Answer a message once more: a sibling of the earlier answer, which stays."""
     found = await find_thread(parts, principal, thread, Action.THREAD_WRITE)
     run = parse_id(given.run_id, RunId)
-    await refuse_foreign_run(parts, run, principal, found.view.id)
+    await refuse_foreign_run(parts, run, principal, found.summary.id)
     posted = await parts.host.request_run(
         tenant=principal.tenant,
         workspace=found.workspace,
-        thread=found.view.id,
+        thread=found.summary.id,
         message_id=parse_id(given.message_id, MessageId),
         actor=principal.actor(),
         profile=await _profile(parts, principal, found, given.profile),
@@ -166,7 +166,7 @@ async def answer_again(
 
 async def _profile(parts: Parts, principal: Principal, found: FoundThread, named: str | None) -> str:
     """The profile that answers: the one named, the thread's, or the default; the person must be allowed to use it."""
-    slug = named or found.view.profile
+    slug = named or found.summary.profile
     if slug is None:
         profiles = await usable_profiles(parts, principal)
         if not profiles:
@@ -184,8 +184,9 @@ async def _full(request: Request, response: Response, parts: Parts, principal: P
     found = await find_thread(parts, principal, thread, Action.THREAD_READ)
     locale = locale_of(request, principal)
     names = {profile.slug: profile.data.name.text(locale) for profile in await parts.profiles.all(principal.tenant)}
-    response.headers["ETag"] = title_etag(found.view)
-    return thread_full(found.view, names, shows_cost=may_see_costs(principal))
+    view = await found.space.thread(found.summary.id)
+    response.headers["ETag"] = title_etag(view)
+    return thread_full(view, names, shows_cost=may_see_costs(principal))
 
 
 def title_etag(thread: views.ThreadSummary) -> str:

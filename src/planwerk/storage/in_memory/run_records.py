@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planwerk.runtime.ports import ANY_RUN, RunFilter, RunRecord
+from planwerk.runtime.ports import ANY_RUN, RecordPlace, RunFilter, RunRecord
 
 
 class InMemoryRunRecords:
@@ -37,12 +37,12 @@ class InMemoryRunRecords:
         self._records.pop(run, None)
 
     async def newest(
-        self, tenant: str, wanted: RunFilter = ANY_RUN, *, before: tuple[int, str] | None = None, limit: int = 50
+        self, tenant: str, wanted: RunFilter = ANY_RUN, *, before: RecordPlace | None = None, limit: int = 50
     ) -> list[RunRecord]:
         found = [
             record
             for record in self._records.values()
-            if record.tenant == tenant and _fits(record, wanted) and (before is None or _started(record) < before)
+            if record.tenant == tenant and _fits(record, wanted) and (before is None or record.place < before)
         ]
         return sorted(found, key=_started, reverse=True)[:limit]
 
@@ -57,5 +57,5 @@ def _fits(record: RunRecord, wanted: RunFilter) -> bool:
     )
 
 
-def _started(record: RunRecord) -> tuple[int, str]:
-    return record.started_microseconds, record.run
+def _started(record: RunRecord) -> RecordPlace:
+    return record.place

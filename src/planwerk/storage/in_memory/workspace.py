@@ -16,6 +16,7 @@ from planwerk.workspace.ports import (
     CursorLease,
     FeedItem,
     Loaded,
+    PlacedRun,
     ThreadContents,
     rebuild_from,
     sole_name,
@@ -277,6 +278,17 @@ class InMemoryWorkspaceStorage:
         return ThreadContents(
             place.threads[thread], place.messages_of(thread), place.runs_of(thread), head_seq=len(place.log)
         )
+
+    async def find_run(self, workspace: WorkspaceId, run: RunId) -> PlacedRun | None:
+        place = self._places.get(workspace)
+        found = place.runs.get(run) if place is not None else None
+        thread = place.threads.get(found.thread) if place is not None and found is not None else None
+        return PlacedRun(found, active=thread.pending[:1] == (run,)) if found is not None and thread else None
+
+    async def active_run(self, workspace: WorkspaceId, thread: ThreadId) -> RunEntity | None:
+        place = self._places.get(workspace)
+        found = place.threads.get(thread) if place is not None else None
+        return place.runs.get(found.pending[0]) if place is not None and found is not None and found.pending else None
 
     async def message_path(self, workspace: WorkspaceId, message: MessageId) -> list[MessageEntity]:
         place = self._places.get(workspace)

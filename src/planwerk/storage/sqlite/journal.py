@@ -69,11 +69,11 @@ class SqliteJournal:
     async def read(self, run: RunId, after: int = 0) -> list[Entry]:
         context = {"contents": _Source(self._database, run)}
         rows = self._database.read(lambda connection: connection.execute(READ, (run, after)).fetchall())
-        found: list[Entry] = []
-        for first_position, text in rows:
-            entries = read_entries(text, context)
-            found.extend(entries[max(0, after - first_position + 1) :])
-        return found
+        if not rows:
+            return []
+        first_position: int = rows[0][0]
+        found = read_entries("\n".join([text for _, text in rows]), context)
+        return found[max(0, after - first_position + 1) :]
 
     async def forget(self, run: RunId) -> None:
         def write(connection: sqlite3.Connection) -> None:

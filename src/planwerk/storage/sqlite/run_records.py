@@ -7,7 +7,7 @@ import sqlite3
 from dataclasses import asdict
 from typing import Any, Final
 
-from planwerk.runtime.ports import ANY_RUN, RunFilter, RunRecord
+from planwerk.runtime.ports import ANY_RUN, RecordPlace, RunFilter, RunRecord
 from planwerk.storage.sqlite.database import SqliteDatabase
 
 PUT: Final = """
@@ -61,7 +61,7 @@ class SqliteRunRecords:
         await self._database.write(lambda connection: connection.execute(FORGET, (run,)))
 
     async def newest(
-        self, tenant: str, wanted: RunFilter = ANY_RUN, *, before: tuple[int, str] | None = None, limit: int = 50
+        self, tenant: str, wanted: RunFilter = ANY_RUN, *, before: RecordPlace | None = None, limit: int = 50
     ) -> list[RunRecord]:
         conditions, values = ["tenant = ?"], list[Any]([tenant])
         for column in ("owner", "profile", "thread", "workspace"):

@@ -36,6 +36,7 @@ from planwerk.workspace.ports import (
     CursorMove,
     FeedItem,
     Loaded,
+    PlacedRun,
     ThreadContents,
     sole_name,
 )
@@ -47,6 +48,7 @@ from planwerk.workspace.rules.state import (
     Key,
     MessageEntity,
     Revision,
+    RunEntity,
     ThreadEntity,
     WorkspaceEntity,
 )
@@ -221,6 +223,22 @@ class SqliteWorkspaceStorage:
             return ThreadContents(ThreadEntity.model_validate_json(row[0]), messages, runs, head_seq=row[1])
 
         return self._consistently(read)
+
+    async def find_run(self, workspace: WorkspaceId, run: RunId) -> PlacedRun | None:
+        sql = """
+            SELECT thread_runs.data, active_run IS thread_runs.id FROM thread_runs
+            JOIN threads ON threads.workspace = thread_runs.workspace AND threads.id = thread_runs.thread
+            WHERE thread_runs.workspace = ? AND thread_runs.id = ?"""
+        rows = self._rows(sql, workspace, run)
+        return PlacedRun(RunEntity.model_validate_json(rows[0][0]), active=bool(rows[0][1])) if rows else None
+
+    async def active_run(self, workspace: WorkspaceId, thread: ThreadId) -> RunEntity | None:
+        sql = """
+            SELECT thread_runs.data FROM threads
+            JOIN thread_runs ON thread_runs.workspace = threads.workspace AND thread_runs.id = active_run
+            WHERE threads.workspace = ? AND threads.id = ?"""
+        rows = self._rows(sql, workspace, thread)
+        return RunEntity.model_validate_json(rows[0][0]) if rows else None
 
     async def message_path(self, workspace: WorkspaceId, message: MessageId) -> list[MessageEntity]:
         return [MessageEntity.model_validate_json(data) for (data,) in self._rows(PATH, workspace, message)]

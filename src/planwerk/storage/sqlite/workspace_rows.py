@@ -44,8 +44,9 @@ INSERT_LOG: Final = f"INSERT INTO log ({LOG_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,
 INSERT_REVISION: Final = "INSERT INTO revisions (workspace, artifact, version, whole, data) VALUES (?,?,?,?,?)"
 
 SAVE_THREAD: Final = """
-    INSERT INTO threads (workspace, id, updated_seq, data) VALUES (?,?,?,?)
-    ON CONFLICT (workspace, id) DO UPDATE SET updated_seq = excluded.updated_seq, data = excluded.data"""
+    INSERT INTO threads (workspace, id, updated_seq, active_run, data) VALUES (?,?,?,?,?)
+    ON CONFLICT (workspace, id) DO UPDATE SET
+    updated_seq = excluded.updated_seq, active_run = excluded.active_run, data = excluded.data"""
 
 SAVE_MESSAGE: Final = """
     INSERT INTO messages (workspace, id, thread, parent, seq, retracted, data) VALUES (?,?,?,?,?,?,?)
@@ -103,7 +104,8 @@ def save_entity(connection: sqlite3.Connection, workspace: WorkspaceId, entity: 
         case WorkspaceEntity():
             connection.execute("UPDATE workspaces SET data = ? WHERE id = ?", (data, entity.id))
         case ThreadEntity():
-            connection.execute(SAVE_THREAD, (workspace, entity.id, entity.updated_seq, data))
+            active = entity.pending[0] if entity.pending else None
+            connection.execute(SAVE_THREAD, (workspace, entity.id, entity.updated_seq, active, data))
         case MessageEntity():
             values = (entity.id, entity.thread, entity.parent, entity.seq, entity.retracted, data)
             connection.execute(SAVE_MESSAGE, (workspace, *values))
@@ -136,7 +138,7 @@ def find(connection: sqlite3.Connection, workspace: WorkspaceId, key: Key) -> Fo
         case TreeKey(thread=thread):
             return messages_of(connection, workspace, thread)
         case PendingKey(thread=thread):
-            return runs_of(connection, workspace, thread, "AND NOT ended")
+            return runs_of(connection, workspace, thread, "AND ended = 0")
         case RunsKey(thread=thread):
             return runs_of(connection, workspace, thread)
         case RevisionsAfterKey(artifact=artifact, after=after):

@@ -124,6 +124,6 @@ def ask_to_stop(draft: Draft, run: RunEntity) -> RunEntity:
     if run.ended is not None or run.stop_requested:
         return run
     draft.emit(StopRequested(run_id=run.id), thread=run.thread, run=run.id)
-    stopping = changed(run, stop_requested=True)
+    stopping = changed(run, stop_requested_by=draft.actor)
     draft.save(stopping)
     return stopping

@@ -93,7 +93,8 @@ class RunEntity(_Entity):
     start: JSONObject | None = None
     requested_by: Actor
     requested: datetime
-    stop_requested: bool = False
+    stop_requested_by: Actor | None = None
+    """Who asked it to stop first; None if nobody did."""
     dropped: bool = False
     """The message it answers was retracted: its reply is not posted."""
     started: datetime | None = None
@@ -106,6 +107,10 @@ class RunEntity(_Entity):
     duration_seconds: float = 0.0
     steps: int = 0
     requested_seq: int
+
+    @property
+    def stop_requested(self) -> bool:
+        return self.stop_requested_by is not None
 
 
 class ArtifactEntity(_Entity):

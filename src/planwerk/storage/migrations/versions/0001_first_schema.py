@@ -30,6 +30,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("scope", "owner", "key", name=op.f("pk_contexts")),
     )
     op.create_table(
+        "cursor_leases",
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("owner", sa.Text(), nullable=True),
+        sa.Column("fence", sa.BigInteger(), nullable=False),
+        sa.Column("lease_until", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_cursor_leases")),
+    )
+    op.create_table(
         "cursors",
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("position", sa.BigInteger(), nullable=False),
@@ -65,6 +73,8 @@ def upgrade() -> None:
         sa.Column("tenant", sa.Text(), nullable=False),
         sa.Column("workspace", sa.Text(), nullable=True),
         sa.Column("thread", sa.Text(), nullable=True),
+        sa.Column("owner", sa.Text(), nullable=True),
+        sa.Column("profile", sa.Text(), nullable=True),
         sa.Column("status", sa.Text(), nullable=False),
         sa.Column("started", sa.BigInteger(), nullable=False),
         sa.Column("expires", sa.BigInteger(), nullable=True),
@@ -73,6 +83,9 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("run_records", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_run_records_expires"), ["expires"], unique=False)
+        batch_op.create_index(
+            batch_op.f("ix_run_records_tenant_owner_started"), ["tenant", "owner", "started"], unique=False
+        )
         batch_op.create_index(batch_op.f("ix_run_records_tenant_started"), ["tenant", "started"], unique=False)
         batch_op.create_index(batch_op.f("ix_run_records_thread_started"), ["thread", "started"], unique=False)
 
@@ -207,8 +220,8 @@ def upgrade() -> None:
     with op.batch_alter_table("thread_runs", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_thread_runs_id"), ["id"], unique=False)
         batch_op.create_index(
-            batch_op.f("ix_thread_runs_workspace_thread_requested_seq"),
-            ["workspace", "thread", "requested_seq"],
+            batch_op.f("ix_thread_runs_workspace_thread_ended_requested_seq"),
+            ["workspace", "thread", "ended", "requested_seq"],
             unique=False,
         )
 
@@ -217,6 +230,7 @@ def upgrade() -> None:
         sa.Column("workspace", sa.Text(), nullable=False),
         sa.Column("id", sa.Text(), nullable=False),
         sa.Column("updated_seq", sa.BigInteger(), nullable=False),
+        sa.Column("active_run", sa.Text(), nullable=True),
         sa.Column("data", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(["workspace"], ["workspaces.id"], name=op.f("fk_threads_workspace")),
         sa.PrimaryKeyConstraint("workspace", "id", name=op.f("pk_threads")),
@@ -295,7 +309,7 @@ def downgrade() -> None:
 
     op.drop_table("threads")
     with op.batch_alter_table("thread_runs", schema=None) as batch_op:
-        batch_op.drop_index(batch_op.f("ix_thread_runs_workspace_thread_requested_seq"))
+        batch_op.drop_index(batch_op.f("ix_thread_runs_workspace_thread_ended_requested_seq"))
         batch_op.drop_index(batch_op.f("ix_thread_runs_id"))
 
     op.drop_table("thread_runs")
@@ -325,6 +339,7 @@ def downgrade() -> None:
     with op.batch_alter_table("run_records", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_run_records_thread_started"))
         batch_op.drop_index(batch_op.f("ix_run_records_tenant_started"))
+        batch_op.drop_index(batch_op.f("ix_run_records_tenant_owner_started"))
         batch_op.drop_index(batch_op.f("ix_run_records_expires"))
 
     op.drop_table("run_records")
@@ -334,6 +349,7 @@ def downgrade() -> None:
     op.drop_table("run_queue")
     op.drop_table("journal_appends")
     op.drop_table("cursors")
+    op.drop_table("cursor_leases")
     op.drop_table("contexts")
     op.drop_table("contents")
     # ### end Alembic commands ###
