@@ -163,8 +163,8 @@ class _Replaying:
                 late = self._schedule.stop is not None
                 expected = "an event that came after the stop" if late else "an event that came before any stop"
                 return self._differs(None, expected, entry) if entry.discarded != late else None
-            case journal.RunEnded(untaken=untaken) if untaken and set(untaken) != set(self._schedule.untaken):
-                left = ", ".join(self._schedule.untaken) or NOTHING
+            case journal.RunEnded(untaken=untaken) if untaken and set(untaken) != set(self._schedule.left_over()):
+                left = ", ".join(self._schedule.left_over()) or NOTHING
                 return self._differs(None, f"{left} to be left over", entry)
             case _:
                 return None
