@@ -276,14 +276,14 @@ async def test_starter_and_projector_have_one_owner_and_pass_to_the_next(tmp_pat
 
 async def test_a_follower_sees_every_entry_once_and_in_order_while_the_worker_is_killed(tmp_path: Path) -> None:
     async with workers_on(tmp_path) as (workers, here):
-        run = await here.host.start("long", LongStart(rounds=120), actor=ANNA)
+        run = await here.host.start("long", LongStart(rounds=400), actor=ANNA)
         arguments = ("-m", "tests.runtime.working", str(tmp_path), run)
         follower = await asyncio.create_subprocess_exec(sys.executable, *arguments, stdout=PIPE, cwd=ROOT)
         assert follower.stdout is not None
         seen: list[tuple[int, str]] = []
         for lives in range(3):
             worker, _ = await workers.start()
-            while len(seen) < 60 * (lives + 1):
+            while [kind for _, kind in seen].count("OwnershipTaken") <= lives or seen[-1][1] != "ExecutionFinished":
                 seen.append(_entry(await follower.stdout.readline()))
             if lives < 2:
                 worker.kill()
