@@ -10,8 +10,25 @@ import pytest
 import planwerk
 
 PUBLIC = [
-    *("Agent", "AgentConfig", "Capability", "ControlAndDisplayEvent", "ControlEvent", "DisplayEvent", "Event"),
-    *("EventDisplayer", "ExceptionEvent", "LLMEvent", "LLMStopEvent", "LocaleHandler", "LocaleString"),
+    *(
+        "Agent",
+        "AgentConfig",
+        "Capability",
+        "Choice",
+        "ControlAndDisplayEvent",
+        "ControlEvent",
+        "DisplayEvent",
+        "Event",
+    ),
+    *(
+        "EventDisplayer",
+        "ExceptionEvent",
+        "HumanInTheLoop",
+        "LLMEvent",
+        "LLMStopEvent",
+        "LocaleHandler",
+        "LocaleString",
+    ),
     *(
         "Planwerk",
         "ProfileTemplate",
@@ -30,6 +47,7 @@ PUBLIC = [
         "StepConfig",
         "StopEvent",
         "ThreadContext",
+        "Timer",
         "UserIdentity",
         "UserMessageEvent",
     ),

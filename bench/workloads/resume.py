@@ -17,4 +17,5 @@ WORKLOAD: Final = Workload(
     amount=lambda sizes: sizes.steps,
     expected=lambda sizes: sizes.steps,
     gauge=Figure(),
+    rounds=5,
 )

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
         StopEvent,
     )
     from planwerk.workflow.locale_string import LocaleString
+    from planwerk.workflow.people import Choice, HumanInTheLoop
     from planwerk.workflow.steps import Retry, step
+    from planwerk.workflow.timers import Timer
 
 _NAMES: Final = {
     "planwerk.access.identity": ("UserIdentity",),
@@ -58,7 +60,9 @@ _NAMES: Final = {
         "StopEvent",
     ),
     "planwerk.workflow.locale_string": ("LocaleString",),
+    "planwerk.workflow.people": ("Choice", "HumanInTheLoop"),
     "planwerk.workflow.steps": ("Retry", "step"),
+    "planwerk.workflow.timers": ("Timer",),
 }
 _MODULES: Final = {name: module for module, names in _NAMES.items() for name in names}
 
@@ -66,12 +70,14 @@ __all__ = [
     "Agent",
     "AgentConfig",
     "Capability",
+    "Choice",
     "ControlAndDisplayEvent",
     "ControlEvent",
     "DisplayEvent",
     "Event",
     "EventDisplayer",
     "ExceptionEvent",
+    "HumanInTheLoop",
     "LLMEvent",
     "LLMStopEvent",
     "LocaleHandler",
@@ -91,6 +97,7 @@ __all__ = [
     "StepConfig",
     "StopEvent",
     "ThreadContext",
+    "Timer",
     "UserIdentity",
     "UserMessageEvent",
     "WorkflowError",

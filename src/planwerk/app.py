@@ -19,6 +19,7 @@ from planwerk.access.ports import Accounts
 from planwerk.access.service import AccessService
 from planwerk.models.catalogue import CatalogueSettings, ModelCatalogue
 from planwerk.providing import find_in, standard_providers
+from planwerk.runtime.answers import deliver_accepted
 from planwerk.runtime.execution import ExecutionContext
 from planwerk.runtime.forks import Forks
 from planwerk.runtime.host import Host
@@ -26,13 +27,13 @@ from planwerk.runtime.housekeeping import Housekeeping
 from planwerk.runtime.live import LiveHub
 from planwerk.runtime.ownership import LEASE_SECONDS as SERVICE_LEASE_SECONDS
 from planwerk.runtime.ownership import SoleOwner
-from planwerk.runtime.ports import ContextStore, Journal, RunRecords, WorkQueue
+from planwerk.runtime.ports import ContextStore, Journal, RunRecords, RunRequests, WorkQueue
 from planwerk.runtime.profiles import BlueprintRegistry, ProfileArtifact, ProfileDirectory
 from planwerk.runtime.programs import Programs
 from planwerk.runtime.projector import Projector
 from planwerk.runtime.starter import Starter, who_stopped
 from planwerk.runtime.stops import StopsFromElsewhere
-from planwerk.runtime.worker import LEASE_SECONDS, MAX_RUNS, Worker, is_dead
+from planwerk.runtime.worker import LEASE_SECONDS, MAX_RUNS, PARK_SECONDS, Worker, is_dead
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.errors import PlanwerkError
 from planwerk.workspace.ports import Storage
@@ -87,6 +88,7 @@ class Stores:
     queue: WorkQueue
     contexts: ContextStore
     records: RunRecords
+    requests: RunRequests
     database: SqliteDatabase | None = None
 
 
@@ -137,6 +139,7 @@ class Planwerk:
         self.stateless_seconds = STATELESS_SECONDS
         self.lease_seconds = LEASE_SECONDS
         self.max_runs = MAX_RUNS
+        self.park_seconds = PARK_SECONDS
         self._tasks: list[asyncio.Task[None]] = []
 
     def fill_in(
@@ -266,22 +269,25 @@ class Planwerk:
             lease_seconds=self.lease_seconds,
             max_runs=self.max_runs,
             is_helper=is_helper,
+            park_seconds=self.park_seconds,
         )
         self.worker.who_stopped = partial(who_stopped, self.workspaces)
+        self.worker.accepted_answers = partial(deliver_accepted, self.workspaces)
         self.starter = Starter(
             workspaces=self.workspaces,
             profiles=self.profiles,
             store=stores.journal,
             queue=stores.queue,
+            contexts=stores.contexts,
             worker=self.worker,
             clock=self.clock,
         )
-        self.projector = Projector(stores.journal, stores.records, self.workspaces)
+        self.projector = Projector(stores.journal, stores.records, stores.requests, self.workspaces)
         self._starting = self._owned(self.starter)
         self._projecting = self._owned(self.projector)
         self._stops = StopsFromElsewhere(self.worker, stores.contexts)
         self.housekeeping = Housekeeping(
-            stores.journal, stores.records, stores.queue, stores.contexts, clock=self.clock
+            stores.journal, stores.records, stores.requests, stores.queue, stores.contexts, clock=self.clock
         )
         self.forks = Forks(
             blueprints=self.blueprints,
@@ -296,6 +302,8 @@ class Planwerk:
             store=stores.journal,
             queue=stores.queue,
             records=stores.records,
+            requests=stores.requests,
+            contexts=stores.contexts,
             worker=self.worker,
             clock=self.clock,
         )
@@ -350,6 +358,7 @@ def _open(path: Path | None, durability: Literal["process", "power"]) -> Stores:
         from planwerk.storage.in_memory.contexts import InMemoryContexts
         from planwerk.storage.in_memory.journal import InMemoryJournal
         from planwerk.storage.in_memory.run_records import InMemoryRunRecords
+        from planwerk.storage.in_memory.run_requests import InMemoryRunRequests
         from planwerk.storage.in_memory.work_queue import InMemoryWorkQueue
         from planwerk.storage.in_memory.workspace import InMemoryWorkspaceStorage
 
@@ -360,6 +369,7 @@ def _open(path: Path | None, durability: Literal["process", "power"]) -> Stores:
             queue=InMemoryWorkQueue(),
             contexts=InMemoryContexts(),
             records=InMemoryRunRecords(),
+            requests=InMemoryRunRequests(),
         )
     from planwerk.storage.migrate import upgrade
     from planwerk.storage.sqlite.accounts import SqliteAccounts
@@ -367,6 +377,7 @@ def _open(path: Path | None, durability: Literal["process", "power"]) -> Stores:
     from planwerk.storage.sqlite.database import SqliteDatabase
     from planwerk.storage.sqlite.journal import SqliteJournal
     from planwerk.storage.sqlite.run_records import SqliteRunRecords
+    from planwerk.storage.sqlite.run_requests import SqliteRunRequests
     from planwerk.storage.sqlite.work_queue import SqliteWorkQueue
     from planwerk.storage.sqlite.workspace import SqliteWorkspaceStorage
 
@@ -380,5 +391,6 @@ def _open(path: Path | None, durability: Literal["process", "power"]) -> Stores:
         queue=SqliteWorkQueue(database),
         contexts=SqliteContexts(database),
         records=SqliteRunRecords(database),
+        requests=SqliteRunRequests(database),
         database=database,
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from tests.blueprints.chatting import chat
@@ -15,9 +16,11 @@ from tests.docs.pages import ROOT, snippets
 
 from planwerk.messages.events import LLMStopEvent
 from planwerk.messages.prompts import system_text
+from planwerk.testing.runs import run_workflow
 from planwerk.workflow.blueprint import Agent
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+CHATS = [path.name for path in EXAMPLES if path.name != "purchase.py"]
 MODULE = "page_under_test"
 """README shows one of the examples, and its classes must not count as others of the same name (E1.1)."""
 
@@ -48,7 +51,7 @@ def test_an_example_can_be_read_at_once(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) < 60
 
 
-@pytest.mark.parametrize("loaded", [path.name for path in EXAMPLES], indirect=True)
+@pytest.mark.parametrize("loaded", CHATS, indirect=True)
 async def test_an_example_is_sound_and_answers(loaded: ModuleType) -> None:
     blueprint = blueprint_of(loaded)
 
@@ -106,3 +109,26 @@ async def test_the_help_desk_says_nothing_of_notes_where_none_fit(loaded: Module
 
     [messages] = [messages for task, messages in model.requests if task == "answer"]
     assert system_text(messages) == ""
+
+
+@pytest.mark.parametrize("loaded", ["purchase.py"], indirect=True)
+@pytest.mark.parametrize(
+    ("budget", "order", "text"),
+    [
+        ("500", True, "It is here."),
+        ("500", {"confirmed": False, "reason": "too dear"}, "Not ordered: too dear."),
+        ("500", None, "Nobody answered in time."),
+        (None, None, "Nobody answered in time."),
+    ],
+)
+async def test_the_purchase_goes_on_with_what_people_say(
+    loaded: ModuleType, budget: str | None, order: object, text: str
+) -> None:
+    module: Any = loaded
+    blueprint = blueprint_of(loaded)
+
+    answers = {module.AskBudget: budget, module.AskOrder: order}
+    run = await run_workflow(blueprint, module.PurchaseStart(item="A desk"), respond=answers)
+
+    assert blueprint.find_problems() == []
+    assert run.stop == module.PurchaseEnded(text=text)

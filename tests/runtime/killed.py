@@ -13,12 +13,19 @@ from decimal import Decimal
 from enum import Enum
 from pathlib import Path
 
+from planwerk.access.actors import UserActor
 from planwerk.app import Planwerk
+from planwerk.messages.events import UserMessageEvent
 from planwerk.runtime.execution import ExecutionInfo
 from planwerk.testing import ScriptedModel
+from planwerk.workflow import entries as journal
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.events import ControlEvent, StartEvent, StopEvent
+from planwerk.workflow.ids import RunId
+from planwerk.workflow.people import AskPersonEvent, HumanInTheLoop
 from planwerk.workflow.steps import step
+from planwerk.workflow.timers import Timer
+from planwerk.workspace.rules.errors import RequestNotOpen
 
 FOLDER = "PLANWERK_KILLED_FOLDER"
 
@@ -82,12 +89,84 @@ class Killed(Agent):
         return KilledStop(numbers=tuple(each.number for each in done), types=done[0].types)
 
 
+class KilledAsk(HumanInTheLoop.Input):
+    """What every branch asks."""
+
+
+class KilledAskChat(HumanInTheLoop.Chat):
+    """What is asked in the conversation."""
+
+
+class KilledPause(Timer):
+    """A moment."""
+
+
+class KilledTold(ControlEvent):
+    text: str
+
+
+class KilledAsker(Agent):
+    """Asks a person in several branches at once beside timers, and joins what she said."""
+
+    @step()
+    async def split(self, start: KilledStart) -> list[KilledAsk | KilledPause]:
+        asked = [KilledAsk(question=f"{number}?") for number in range(3)]
+        return [*asked, KilledPause.after(0.02), KilledPause.after(0.3)]
+
+    @step()
+    async def work(self, answer: KilledAsk.Answered, info: ExecutionInfo) -> KilledTold:
+        note(f"{info.id} {info.attempt}")
+        await asyncio.sleep(0.005)
+        return KilledTold(text=answer.text)
+
+    @step()
+    async def join(self, start: KilledStart, told: list[KilledTold], fired: list[KilledPause.Fired]) -> KilledStop:
+        assert len(fired) == 2
+        return KilledStop(numbers=tuple(int(each.text) for each in told), types=("asked",))
+
+
+class KilledChat(Agent):
+    """Asks in the conversation, and repeats what was answered."""
+
+    @step()
+    async def ask(self, message: UserMessageEvent) -> KilledAskChat:
+        return KilledAskChat(question="Which number?")
+
+    @step()
+    async def repeat(self, answer: KilledAskChat.Answered) -> KilledStop:
+        return KilledStop(numbers=(int(answer.text),), types=("chatted",))
+
+
+class Person:
+    """Answers what the runs ask, as often as she is there to: a question that is answered is not answered again."""
+
+    def __init__(self, planwerk: Planwerk, actor: UserActor) -> None:
+        self._planwerk = planwerk
+        self._actor = actor
+
+    async def answer(self, run: RunId) -> None:
+        """Answer all that the run asks, until it ends; each question by the number in it, or by 7."""
+        host = self._planwerk.host
+        async for _, entry in host.follow(run):
+            if isinstance(entry, journal.EventPublished) and isinstance(entry.event, AskPersonEvent):
+                await self._planwerk.projector.catch_up()
+                text = "7" if entry.event.kind == "chat" else str(entry.event.question).rstrip("?")
+                try:
+                    await host.answer(entry.id, text, actor=self._actor)
+                except RequestNotOpen:
+                    continue  # answered in an earlier life
+                note(f"answered/{entry.id} 1")
+
+
 def installation(folder: Path) -> Planwerk:
     """The same installation in every process."""
     from planwerk.blueprints.llm_wrapping_agent import LLMWrappingAgent
 
     answers = ScriptedModel([f"Answer {number}." for number in range(1000)])
-    return Planwerk([LLMWrappingAgent, Killed], storage=folder / "data.db", model=answers)
+    blueprints = [LLMWrappingAgent, Killed, KilledAsker, KilledChat]
+    planwerk = Planwerk(blueprints, storage=folder / "data.db", model=answers)
+    planwerk.park_seconds = 0.01  # so that kills meet runs that are just let go, and just taken up
+    return planwerk
 
 
 async def main(folder: Path) -> None:
@@ -95,9 +174,8 @@ async def main(folder: Path) -> None:
     async with installation(folder) as planwerk:
         sys.stdout.write("up\n")
         sys.stdout.flush()
-        for run in accepted:
-            async for _ in planwerk.host.follow(run):  # pyright: ignore[reportArgumentType] - ids from a file
-                pass
+        person = Person(planwerk, UserActor.model_validate_json((folder / "person.json").read_text()))
+        await asyncio.gather(*(person.answer(RunId(run)) for run in accepted))
     sys.stdout.write("done\n")
 
 

@@ -79,7 +79,9 @@ async def test_ended_runs_whose_time_is_over_are_forgotten_and_no_other(stores: 
     kept = await open_run(stores, ended=2, expires=None)
     working = await open_run(stores, ended=None, expires=DAY)
     later = await open_run(stores, ended=2, expires=DAY + 1)
-    housekeeping = Housekeeping(stores.journal, stores.records, stores.queue, stores.contexts, clock=lambda: DAY)
+    housekeeping = Housekeeping(
+        stores.journal, stores.records, stores.requests, stores.queue, stores.contexts, clock=lambda: DAY
+    )
 
     assert await housekeeping.forget_expired() == 1
     assert await housekeeping.forget_expired() == 0
@@ -101,7 +103,9 @@ async def test_ended_runs_whose_time_is_over_are_forgotten_and_no_other(stores: 
 async def test_more_runs_than_one_batch_are_forgotten_at_once(stores: OpenStores) -> None:
     for _ in range(205):
         await open_run(stores, ended=2, expires=DAY)
-    housekeeping = Housekeeping(stores.journal, stores.records, stores.queue, stores.contexts, clock=lambda: DAY)
+    housekeeping = Housekeeping(
+        stores.journal, stores.records, stores.requests, stores.queue, stores.contexts, clock=lambda: DAY
+    )
 
     assert await housekeeping.forget_expired() == 205
 
@@ -113,7 +117,7 @@ async def test_what_is_appended_after_the_last_of_the_feed_was_forgotten_is_not_
     await open_run(stores, ended=2, expires=DAY)
     seen = (await stores.journal.feed(0))[-1].feed
     await Housekeeping(
-        stores.journal, stores.records, stores.queue, stores.contexts, clock=lambda: DAY
+        stores.journal, stores.records, stores.requests, stores.queue, stores.contexts, clock=lambda: DAY
     ).forget_expired()
 
     new = await open_run(stores, ended=None, expires=None)

@@ -13,15 +13,21 @@ from pathlib import Path
 import pytest
 
 from planwerk.access.actors import UserActor
-from planwerk.app import DEFAULT_TENANT
+from planwerk.app import DEFAULT_TENANT, Planwerk
 from planwerk.workflow import entries as journal
 from planwerk.workflow.events import StopEvent
 from planwerk.workflow.ids import MessageId, RunId, ThreadId, new_id
+from planwerk.workflow.people import AskPersonEvent
 from planwerk.workspace.rules.commands import CreateThread
 from tests.runtime.killed import FOLDER, KilledStart, KilledStop, installation
 
 PROGRAMS = 6
 CHATS = 3
+EXPECTED = [
+    ((0, 1, 2, 3), ("DRAFT", "3:00:00", "frozenset", "Decimal")),
+    ((0, 1, 2), ("asked",)),
+    ((7,), ("chatted",)),
+]
 ANNA = UserActor(id=new_id(), name="Anna")
 
 
@@ -29,12 +35,15 @@ async def accept(folder: Path) -> tuple[list[RunId], list[ThreadId]]:
     """Have runs accepted by a process that works none of them off."""
     planwerk = installation(folder)
     await planwerk.start(work=False)
-    runs = [await planwerk.host.start("killed", KilledStart(number=n), actor=ANNA) for n in range(PROGRAMS)]
+    (folder / "person.json").write_text(ANNA.model_dump_json())
+    profiles = ["killed", "killed-asker"] * (PROGRAMS // 2)
+    runs = [await planwerk.host.start(profile, KilledStart(number=7), actor=ANNA) for profile in profiles]
     workspace = await planwerk.workspaces.private_of(DEFAULT_TENANT, ANNA)
     space = planwerk.workspaces.of(DEFAULT_TENANT, workspace, ANNA)
     threads = [ThreadId(new_id()) for _ in range(CHATS)]
-    for thread in threads:
-        await space.send(CreateThread(thread_id=thread, profile="assistant"))
+    for number, thread in enumerate(threads):
+        profile = "assistant" if number % 2 == 0 else "killed-chat"
+        await space.send(CreateThread(thread_id=thread, profile=profile))
         for question in ("Explain one", "Explain two"):
             posted = await planwerk.host.post_message(
                 tenant=DEFAULT_TENANT,
@@ -81,6 +90,21 @@ def body_starts(folder: Path) -> Counter[str]:
     return Counter(line.split()[0] for line in lines)
 
 
+async def check_requests(planwerk: Planwerk, run: RunId, found: list[journal.Entry], starts: Counter[str]) -> None:
+    """No request is lost, and no answer applied or accepted twice."""
+    asked = {
+        place: e for place, e in enumerate(found, 1) if isinstance(e, journal.EventPublished) and e.event.answered_by
+    }
+    answers = [e.answers for e in found if isinstance(e, journal.EventPublished) and e.answers is not None]
+    assert sorted(answers) == sorted(asked)
+    await planwerk.projector.catch_up()
+    records = await planwerk.host.requests_of(run)
+    people = {entry.id for entry in asked.values() if isinstance(entry.event, AskPersonEvent)}
+    assert {record.id for record in records} == people
+    assert {record.status for record in records} <= {"answered"}
+    assert all(starts[f"answered/{request}"] <= 1 for request in people)
+
+
 async def check(folder: Path, runs: list[RunId], threads: list[ThreadId], lives: int) -> None:
     """Every run ended once, every execution landed once, and the log tells it without gap or double."""
     starts = body_starts(folder)
@@ -100,15 +124,16 @@ async def check(folder: Path, runs: list[RunId], threads: list[ThreadId], lives:
         stops = [e.event for e in found if isinstance(e, journal.EventPublished) and isinstance(e.event, StopEvent)]
         assert len(stops) == 1
         if isinstance(stops[0], KilledStop):
-            assert stops[0].numbers == (0, 1, 2, 3)
-            assert stops[0].types == ("DRAFT", "3:00:00", "frozenset", "Decimal")
+            assert (stops[0].numbers, stops[0].types) in EXPECTED
+        await check_requests(planwerk, run, found, starts)
     workspace = await planwerk.workspaces.private_of(DEFAULT_TENANT, ANNA)
     space = planwerk.workspaces.of(DEFAULT_TENANT, workspace, ANNA)
     log = await space.read()
     assert [envelope.seq for envelope in log] == list(range(1, len(log) + 1))
     for thread in threads:
         view = await space.thread(thread)
-        assert [message.role for message in view.messages].count("assistant") == 2
+        asks = view.profile == "killed-chat"
+        assert [message.role for message in view.messages].count("assistant") == (4 if asks else 2)
         assert [run.status for run in view.runs] == ["completed", "completed"]
     await planwerk.stop()
 

@@ -26,7 +26,7 @@ async def test_reading_all_journals_again_from_the_beginning_adds_nothing_to_the
             await chat.until_ended((await chat.post(question)).run_id)
         before = await chat.space.read()
 
-        again = Projector(app.stores.journal, app.stores.records, app.workspaces)
+        again = Projector(app.stores.journal, app.stores.records, app.stores.requests, app.workspaces)
         again._begun = True  # pyright: ignore[reportPrivateUsage] - from 0, not from the stored cursor
         for item in await app.stores.journal.feed(0, 1000):
             memory = await again._memory(item)  # pyright: ignore[reportPrivateUsage] - as above

@@ -13,12 +13,17 @@ import pytest
 from planwerk.access.actions import Action, Role
 from planwerk.access.ids import TenantId
 from planwerk.app import Planwerk
+from planwerk.blueprints.llm_wrapping_agent import LLMWrappingAgent
 from planwerk.server.application import create_app
 from planwerk.server.openapi import document
 from planwerk.testing import ScriptedModel
+from planwerk.workflow.blueprint import Agent
+from planwerk.workflow.events import StartEvent, StopEvent
 from planwerk.workflow.ids import new_id
+from planwerk.workflow.people import HumanInTheLoop
+from planwerk.workflow.steps import step
 from tests.server.asgi import ask
-from tests.server.world import chat, key_of
+from tests.server.world import chat, key_of, until
 
 ASKERS: Final = ("ada", "ben", "cleo", "olga", "tom", "nobody")
 """Ada, a member, whose things are asked for; another member; an admin; an owner; another tenant's owner; nobody."""
@@ -70,10 +75,34 @@ ANSWERS: Final = {
     "fork_run": OWN,
     "replay_run": OWN,
     "stream_run": OWN,
+    "read_inbox": ALL,
+    "list_requests": OWN,
+    "read_request": OWN,
+    "answer_request": OWN,
     "v1_models": ALL,
     "v1_model": HERS_AND_ADMINS,
     "v1_chat_completions": HERS_AND_ADMINS,
 }
+
+
+class MatrixStart(StartEvent):
+    pass
+
+
+class MatrixStop(StopEvent):
+    text: str
+
+
+class MatrixAsker(Agent):
+    """Asks whoever starts it."""
+
+    @step()
+    async def ask(self, start: MatrixStart) -> HumanInTheLoop.Input:
+        return HumanInTheLoop.Input(question="What is the secret?")
+
+    @step()
+    async def done(self, answer: HumanInTheLoop.Input.Answered) -> MatrixStop:
+        return MatrixStop(text=answer.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +189,10 @@ REQUESTS: Final[dict[str, Request]] = {
     "fork_run": lambda i: ("POST", f"/api/runs/{i['run']}/fork", {"position": 2}),
     "replay_run": lambda i: ("POST", f"/api/runs/{i['run']}/replay", None),
     "stream_run": lambda i: ("GET", f"/api/runs/{i['run']}/stream", None),
+    "read_inbox": lambda _: ("GET", "/api/inbox", None),
+    "list_requests": lambda i: ("GET", f"/api/runs/{i['asking']}/requests", None),
+    "read_request": lambda i: ("GET", f"/api/requests/{i['request']}", None),
+    "answer_request": lambda i: ("POST", f"/api/requests/{i['request']}/answer", {"answer": {"text": "secret"}}),
     "v1_models": lambda _: ("GET", "/v1/models", None),
     "v1_model": lambda i: ("GET", f"/v1/models/{i['profile']}", None),
     "v1_chat_completions": lambda i: (
@@ -173,7 +206,7 @@ REQUESTS: Final[dict[str, Request]] = {
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncGenerator[World]:
     model = ScriptedModel(["A secret answer."] * 20)
-    async with Planwerk(storage=tmp_path / "data.db", model=model) as planwerk:
+    async with Planwerk([LLMWrappingAgent, MatrixAsker], storage=tmp_path / "data.db", model=model) as planwerk:
         application = create_app(planwerk)
         keys: dict[str, str | None] = {
             "ada": await key_of(planwerk, "ada", Role.MEMBER),
@@ -201,6 +234,7 @@ async def things_of_ada(application: Any, keys: dict[str, str | None]) -> dict[s
         assert made.status_code == 201, made.text
         thread = await chat(ada, "Explain my secret")
         key = (await ada.post("/api/keys", json={"name": "spare"})).json()
+        asking, request = await asked_in_matrix(ada)
     return {
         "account": account,
         "key": key["id"],
@@ -209,8 +243,23 @@ async def things_of_ada(application: Any, keys: dict[str, str | None]) -> dict[s
         "thread": thread["id"],
         "message": thread["messages"][0]["id"],
         "run": thread["messages"][1]["run"]["id"],
+        "asking": asking,
+        "request": request,
         "secret": "secret",
     }
+
+
+async def asked_in_matrix(ada: httpx2.AsyncClient) -> tuple[str, str]:
+    """A run of Ada's that waits, and what it asks her."""
+    run = (await ada.post("/api/profiles/matrix-asker/runs", json={"event": {}})).json()["run_id"]
+    found: list[Any] = []
+
+    async def is_open() -> bool:
+        found[:] = (await ada.get(f"/api/runs/{run}/requests")).json()["items"]
+        return bool(found)
+
+    await until(is_open)
+    return run, found[0]["id"]
 
 
 def test_every_operation_stands_in_the_matrix() -> None:
@@ -231,7 +280,9 @@ async def test_what_is_foreign_looks_like_what_does_not_exist(world: World) -> N
         if answers.split()[ASKERS.index("tom")] != "404":
             continue
         foreign = REQUESTS[operation](world.ids | {"new": new_id(), "asker": "tom"})
-        missing_ids = {name: new_id() for name in ("account", "key", "workspace", "thread", "message", "run")}
+        missing_ids = {
+            name: new_id() for name in ("account", "key", "workspace", "thread", "message", "run", "asking", "request")
+        }
         missing = REQUESTS[operation](world.ids | missing_ids | {"profile": "none", "new": new_id(), "asker": "tom"})
 
         first = await ask(world.application, foreign[0], foreign[1], headers=headers, body=foreign[2])

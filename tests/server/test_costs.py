@@ -55,6 +55,6 @@ def test_the_log_tells_the_cost_of_a_run_by_right(role: Role, cost: str | None) 
         event=ended,
     )
 
-    data = LogReader(principal).wire(envelope)["data"]
+    data = LogReader(principal, "en").wire(envelope)["data"]
 
     assert (data["cost"], data["status"]) == (cost, "completed")

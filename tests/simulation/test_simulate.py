@@ -14,7 +14,19 @@ from planwerk.workflow.scope import Cell, Scope
 from planwerk.workflow.seen import Bound
 from planwerk.workflow.steps import step
 from tests.simulation.rarer_workflows import SimUnions
-from tests.simulation.workflows import SimDone, SimFan, SimItem, SimPrecondition, SimStart, SimStop
+from tests.simulation.workflows import (
+    SimAsk,
+    SimAskBoss,
+    SimDone,
+    SimFan,
+    SimItem,
+    SimPeople,
+    SimPrecondition,
+    SimStart,
+    SimStop,
+    SimWaiting,
+    first_word,
+)
 
 
 class SimForgetful(Agent):
@@ -69,8 +81,12 @@ def test_a_fold_that_forgets_what_was_taken_is_found(monkeypatch: pytest.MonkeyP
         simulate(SimPrecondition, SimStart(), seeds=range(20))
 
 
+def nothing_left(_: RunSchedule) -> tuple[()]:
+    return ()
+
+
 def test_an_end_that_does_not_name_what_no_step_took_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RunSchedule, "left_over", lambda schedule: ())
+    monkeypatch.setattr(RunSchedule, "left_over", nothing_left)
 
     with pytest.raises(SimulationFailed, match="the end names the events no step took"):
         simulate(SimUnions, SimStart(), seeds=range(20))
@@ -82,3 +98,26 @@ def test_the_report_counts_runs_and_faults() -> None:
     assert report.runs == 40
     assert report.compared_joins
     assert {"crash", "pause", "second owner", "hand over"} <= report.faults.keys()
+
+
+def test_a_run_that_was_taken_by_a_call_whose_answer_was_lost_is_called_for_once() -> None:
+    """Found by simulation: the worker enqueued a run that was leased to it without its knowing, and was called again
+    for that, for as long as the lease held.
+    """
+    report = simulate(SimWaiting, SimStart(), seeds=[20_386])
+
+    assert report.faults == {"call fails after its work": 1, "delivered twice": 1}
+
+
+def test_a_run_whose_wake_up_fails_is_woken_again() -> None:
+    """Found by simulation: an answer came while its run was handed over, and the queue was away at that moment."""
+    report = simulate(SimPeople, SimStart(), seeds=[30_255], respond={SimAsk: first_word, SimAskBoss: True})
+
+    assert report.faults["call fails"] == 1
+
+
+def test_a_run_is_not_parked_by_a_worker_that_ends() -> None:
+    """Found by simulation: the call for an answer was told to a worker that no longer listened, and the run slept."""
+    report = simulate(SimPeople, SimStart(), seeds=[40_760], respond={SimAsk: first_word, SimAskBoss: True})
+
+    assert report.faults["hand over"] == 2

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 
 from planwerk.runtime.displayer import EventDisplayer
 from planwerk.runtime.execution import ExecutionInfo
+from planwerk.testing.people import Respond
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.capability import Capability
 from planwerk.workflow.events import ControlAndDisplayEvent, ControlEvent, DisplayEvent, Event, StartEvent, StopEvent
+from planwerk.workflow.people import HumanInTheLoop
 from planwerk.workflow.steps import Retry, step
+from planwerk.workflow.timers import Timer
 
 
 class SimStart(StartEvent):
@@ -381,6 +384,120 @@ class SimFails(Agent):
         return SimStop()
 
 
+# People and timers ----------------------------------------------------------------------------------------------------
+
+
+class SimAsk(HumanInTheLoop.Input):
+    """The same question from every branch."""
+
+
+class SimAskBoss(HumanInTheLoop.Confirmation):
+    """Asks once more, with little time."""
+
+
+class SimTea(Timer):
+    """A short time beside the questions."""
+
+
+class SimTold(ControlEvent):
+    number: int
+    text: str
+
+
+class SimPeople(Agent):
+    """Asks the same in several branches at once, beside a timer; joins; then asks somebody who may be too late."""
+
+    @step()
+    async def fan(self, start: SimStart) -> list[SimAsk | SimTea]:
+        await asyncio.sleep(0.005)
+        return [*(SimAsk(question=f"{number}?") for number in range(start.width)), SimTea.after(7)]
+
+    @step()
+    async def note(self, answer: SimAsk.Answered) -> SimTold:
+        await asyncio.sleep(0.01)
+        return SimTold(number=int(answer.text), text=answer.text)
+
+    @step()
+    async def join(self, start: SimStart, tea: SimTea.Fired, told: list[SimTold]) -> SimAskBoss:
+        return SimAskBoss(question="Fine?", subject=" ".join(each.text for each in told), timeout_seconds=60)
+
+    @step()
+    async def end(self, decision: SimAskBoss.Answered) -> SimStop:
+        return SimStop(said=("decided",))
+
+    @step()
+    async def late(self, late: SimAskBoss.TimedOut) -> SimStop:
+        return SimStop(said=("late",))
+
+
+class SimAskCall(ControlAndDisplayEvent):
+    number: int
+
+
+class SimAskedCall(ControlAndDisplayEvent):
+    text: str
+
+
+class SimAsking(Capability):
+    """Asks a person inside a call, and waits a moment."""
+
+    AskRequest = SimAskCall
+    Asked = SimAskedCall
+
+    @step()
+    async def ask(self, request: SimAskCall) -> SimAsk:
+        return SimAsk(question=f"{request.number}?")
+
+    @step()
+    async def rest(self, answer: SimAsk.Answered) -> SimTold:
+        return SimTold(number=int(answer.text), text=answer.text)
+
+    @step()
+    async def wait(self, told: SimTold) -> Timer:
+        return Timer.after(0.5 * (3 - told.number))
+
+    @step()
+    async def tell(self, told: SimTold, fired: Timer.Fired) -> SimAskedCall:
+        return SimAskedCall(text=told.text)
+
+
+class SimPeopleInCalls(Agent):
+    """Asks people in parallel calls; the join has their answers in the order of the calls."""
+
+    @step()
+    async def fan(self, start: SimStart) -> list[SimAskCall]:
+        return [SimAskCall(number=number) for number in range(start.width)]
+
+    @step()
+    async def join(self, start: SimStart, asked: list[SimAskedCall]) -> SimStop:
+        return SimStop(said=tuple(each.text for each in asked))
+
+
+class SimWaiting(Agent):
+    """Waits for times one after the other, and once for nobody."""
+
+    @step()
+    async def begin(self, start: SimStart) -> SimTea:
+        return SimTea.after(0.2)
+
+    @step()
+    async def again(self, tea: SimTea.Fired) -> SimAskBoss:
+        return SimAskBoss(question="Anybody?", timeout_seconds=40)
+
+    @step()
+    async def decided(self, decision: SimAskBoss.Answered) -> SimStop:
+        return SimStop(said=("somebody",))
+
+    @step()
+    async def late(self, late: SimAskBoss.TimedOut) -> SimStop:
+        return SimStop(said=("nobody",))
+
+
+def first_word(request: SimAsk) -> str:
+    """The answer of a person who repeats the question's number."""
+    return str(request.question).rstrip("?")
+
+
 THREE = SimStart()
 
 
@@ -391,6 +508,7 @@ class Case:
     blueprint: type[Agent]
     start: Event = THREE
     compared: bool = True
+    respond: Respond | None = None
     error: str = ""
     """Code of the error an undisturbed run ends with, if it does."""
 
@@ -413,4 +531,7 @@ CASES = [
     Case(SimTitled, compared=False),
     Case(SimCycle),
     Case(SimFails, compared=False, error="step_failed"),
+    Case(SimPeople, respond={SimAsk: first_word, SimAskBoss: True}),
+    Case(SimPeopleInCalls, respond={SimAsk: first_word}),
+    Case(SimWaiting),
 ]

@@ -22,7 +22,7 @@ Entries = list[journal.Entry]
 
 async def recorded(case: Case) -> Entries:
     with virtual_time():
-        return list((await run_workflow(case.blueprint, case.start)).journal)
+        return list((await run_workflow(case.blueprint, case.start, respond=case.respond)).journal)
 
 
 def opened(entries: Entries) -> journal.Entry:

@@ -101,7 +101,7 @@ async def test_what_was_recorded_is_decided_again_to_the_last_entry() -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 async def test_runs_with_every_feature_are_decided_again(case: Case) -> None:
     with virtual_time():
-        entries = list((await run_workflow(case.blueprint, case.start)).journal)
+        entries = list((await run_workflow(case.blueprint, case.start, respond=case.respond)).journal)
 
     found = replay(entries, compose(case.blueprint, type(case.start)))
 

@@ -38,6 +38,11 @@ def test_every_event_has_its_wire_name() -> None:
         "run_requested",
         "stop_requested",
         "run_started",
+        "run_paused",
+        "run_resumed",
+        "request_opened",
+        "request_answered",
+        "request_closed",
         "run_ended",
         "artifact_created",
         "artifact_changed",
@@ -136,4 +141,5 @@ def test_data_on_the_wire_has_the_fields_that_clients_know() -> None:
         "follow_ups": [],
         "files": [],
         "model_messages": None,
+        "request_id": None,
     }

@@ -53,6 +53,8 @@ class Action(StrEnum):
     RUN_STOP = "run.stop"
     RUN_FORK = "run.fork"
     """Make a run that goes on from a position of it; with other settings only with `profile.edit` besides."""
+    RUN_ANSWER = "run.answer"
+    """Answer what it asks a person."""
     RUN_INSPECT = "run.inspect"
     """Whole prompts, arguments marked secret, cost (S2.4)."""
 

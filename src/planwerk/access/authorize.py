@@ -84,6 +84,7 @@ RULES: Final[Mapping[Action, tuple[Rule, ...]]] = {
     Action.RUN_READ: (_rule("run", member=ALL, owner=ALL), _rule("tenant", anyone=ALL)),
     Action.RUN_FORK: (_rule("run", member=ALL, owner=ALL),),
     Action.RUN_STOP: (_rule("run", member=ALL, owner=ALL),),
+    Action.RUN_ANSWER: (_rule("run", member=ALL, owner=ALL),),
     Action.RUN_INSPECT: (_rule("run", member=BUILDERS, owner=BUILDERS),),
 }
 """Who may what. Private things of others are nobody's, not even an owner's: that is break-glass (S5.5)."""

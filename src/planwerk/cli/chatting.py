@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from planwerk.cli.asking import Reader, answer_in_terminal, show, terminal_reader
 from planwerk.cli.client import Api
 from planwerk.cli.errors import report, tell
 from planwerk.cli.exit_codes import ExitCode
@@ -22,12 +23,26 @@ from planwerk.workflow.errors import PlanwerkError
 Command: TypeAlias = Callable[["Chat", str], Awaitable[None]]
 
 PROMPT: Final = "› "
+ENDS: Final[Mapping[str, ExitCode]] = {
+    "completed": ExitCode.DONE,
+    "stopped": ExitCode.RUN_STOPPED,
+    "waiting": ExitCode.RUN_WAITING,
+}
+
+
+def tell_waiting(turn: Turn, *, in_chat: bool) -> None:
+    """Where what the run asks is answered later; in a chat, a question in the conversation by the next line."""
+    for request in turn.requests.values():
+        if not (in_chat and request["kind"] == "chat"):
+            message = f"The run waits for an answer: {request['question']}"
+            tell("run_waiting", message, f"Answer it: planwerk approvals answer {request['id']}.", as_json=False)
 
 
 async def converse(api: Api, talk: Talk, interrupts: Interrupts, *, plain: bool, as_json: bool) -> ExitCode:
     """Read and answer until the end of input or /quit; the exit code is that of the last turn where input is piped."""
     chat = Chat(api, talk, interrupts, plain=plain, as_json=as_json)
     read = _terminal_reader() if sys.stdin.isatty() else _read_piped
+    chat.reader = terminal_reader() if sys.stdin.isatty() else _piped_reader(read)
     if sys.stdin.isatty():
         console().print(f"{talk.profile}: /help lists commands, Ctrl-D leaves.", style="dim", markup=False)
     while not chat.ended:
@@ -47,6 +62,8 @@ class Chat:
         self._interrupts, self._plain, self._as_json = interrupts, plain, as_json
         self.ended = False
         self.code = ExitCode.DONE
+        self.reader: Reader | None = None
+        """Where answers to what a run asks are read from."""
 
     async def take(self, line: str) -> None:
         """Do what a line says; what goes wrong is told, and the conversation goes on."""
@@ -62,15 +79,32 @@ class Chat:
         screen = WholeAnswer() if self._as_json else screen_for(plain=self._plain)
         with screen, self._interrupts.stopping(self.talk.stop):
             turn = await self.talk.ask(text, screen)
+        while turn.status == "waiting" and await self._answered(turn):
+            screen = WholeAnswer() if self._as_json else screen_for(plain=self._plain)
+            with screen, self._interrupts.stopping(self.talk.stop):
+                turn = await self.talk.go_on(screen)
         if self._as_json:
             print_json(turn.to_json())
         else:
             screen.end(turn)
             self._tell_end(turn)
-        self.code = {"completed": ExitCode.DONE, "stopped": ExitCode.RUN_STOPPED}.get(turn.status, ExitCode.RUN_FAILED)
+        self.code = ENDS.get(turn.status, ExitCode.RUN_FAILED)
+
+    async def _answered(self, turn: Turn) -> bool:
+        """Ask what the run asks; False if it is left open. A question in the conversation waits for the next line."""
+        for request in list(turn.requests.values()):
+            if request["kind"] == "chat":
+                if not self._as_json:
+                    show(request)
+                return False
+            if self.reader is None or not await answer_in_terminal(self.api, request, self.reader):
+                return False
+        return True
 
     def _tell_end(self, turn: Turn) -> None:
-        if turn.status == "stopped":
+        if turn.status == "waiting":
+            tell_waiting(turn, in_chat=True)
+        elif turn.status == "stopped":
             console(to_stderr=True).print("Stopped.", style="dim")
         elif turn.status != "completed":
             error = turn.error or {}
@@ -208,6 +242,15 @@ def _terminal_reader() -> Callable[[], Awaitable[str | None]]:
                 return None
 
     return read
+
+
+def _piped_reader(read: Callable[[], Awaitable[str | None]]) -> Reader:
+    """The next line of standard input is the answer."""
+
+    async def answer(_: str) -> str | None:
+        return await read()
+
+    return answer
 
 
 async def _read_piped() -> str | None:

@@ -16,6 +16,7 @@ class ExitCode(IntEnum):
     REFUSED = 5
     RUN_FAILED = 6
     RUN_STOPPED = 7
+    RUN_WAITING = 8
     INTERNAL = 70
     LEFT = 130
 
@@ -29,6 +30,7 @@ MEANINGS = {
     ExitCode.REFUSED: "The key is wrong, or the account may not do this.",
     ExitCode.RUN_FAILED: "The run ended with an error, such as a model that cannot be reached.",
     ExitCode.RUN_STOPPED: "The run was stopped before it had answered.",
+    ExitCode.RUN_WAITING: "The run waits for a person; `planwerk approvals` lists what it asks, and answers it.",
     ExitCode.INTERNAL: "A fault of Planwerk.",
     ExitCode.LEFT: "Ctrl-C.",
 }

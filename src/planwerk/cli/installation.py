@@ -50,6 +50,7 @@ def _set(made: Planwerk, settings: Settings) -> Planwerk:
     made.stateless_seconds = settings.stateless_seconds
     made.lease_seconds = settings.lease_seconds
     made.max_runs = settings.max_runs
+    made.park_seconds = settings.park_seconds
     return made
 
 

@@ -9,7 +9,22 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from planwerk.cli import accounts, chat, check, config, doctor, graph, keys, new, profiles, run, runs, serve, worker
+from planwerk.cli import (
+    accounts,
+    approvals,
+    chat,
+    check,
+    config,
+    doctor,
+    graph,
+    keys,
+    new,
+    profiles,
+    run,
+    runs,
+    serve,
+    worker,
+)
 from planwerk.cli.errors import report, tell
 from planwerk.cli.exit_codes import ExitCode
 from planwerk.workflow.errors import PlanwerkError
@@ -102,5 +117,6 @@ app.command("doctor")(doctor.doctor)
 app.add_typer(config.app, name="config")
 app.add_typer(runs.app, name="runs")
 app.add_typer(profiles.app, name="profiles")
+app.add_typer(approvals.app, name="approvals")
 app.add_typer(accounts.app, name="accounts")
 app.add_typer(keys.app, name="keys")

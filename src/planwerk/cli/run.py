@@ -13,8 +13,9 @@ from planwerk.cli.options import App, Data, Json, Key, Model, Server
 from planwerk.cli.output import print_json
 
 if TYPE_CHECKING:
+    from planwerk.cli.client import Api
     from planwerk.cli.interrupts import Interrupts
-    from planwerk.cli.turns import Turn
+    from planwerk.cli.turns import Talk, Turn
 
 
 def run(
@@ -45,6 +46,8 @@ def run(
             talk = await Talk.begin(api, profile)
             with screen, interrupts.stopping(talk.stop):
                 turn = await talk.ask(message, screen)
+            while turn.status == "waiting" and await _answered(api, talk, turn, interrupts, plain=plain):
+                pass
             if not as_json:
                 screen.end(turn)
             return turn
@@ -53,6 +56,29 @@ def run(
     if as_json:
         print_json(turn.to_json())
     end_with(turn, as_json=as_json)
+
+
+async def _answered(api: Api, talk: Talk, turn: Turn, interrupts: Interrupts, *, plain: bool) -> bool:
+    """Ask in the terminal what the run asks, and follow it on; False where nobody is there to answer."""
+    from planwerk.cli.asking import answer_in_terminal, show, terminal_reader
+    from planwerk.cli.rendering import screen_for
+
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    read = terminal_reader()
+    for request in list(turn.requests.values()):
+        if request["kind"] != "chat":
+            if not await answer_in_terminal(api, request, read):
+                return False
+            continue
+        show(request)
+        line = await read("> ")
+        if not (line or "").strip():
+            return False
+        await api.post(f"/api/requests/{request['id']}/answer", {"answer": {"text": line}})
+    with screen_for(plain=plain) as screen, interrupts.stopping(talk.stop):
+        await talk.go_on(screen)
+    return True
 
 
 def message_of(text: str | None) -> str:
@@ -72,6 +98,12 @@ def end_with(turn: Turn, *, as_json: bool) -> None:
     """End the command as the run ended."""
     if turn.status == "completed":
         return
+    if turn.status == "waiting":
+        from planwerk.cli.chatting import tell_waiting
+
+        if not as_json:
+            tell_waiting(turn, in_chat=False)
+        raise typer.Exit(ExitCode.RUN_WAITING)
     if turn.status == "stopped":
         if not as_json:
             tell("run_stopped", "The run was stopped; what it had said is kept.", "", as_json=False)

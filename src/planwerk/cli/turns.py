@@ -43,6 +43,8 @@ class Turn:
     usage: Mapping[str, Any] = field(default_factory=dict[str, Any])
     cost: Any = None
     follow_ups: tuple[str, ...] = ()
+    requests: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    """What it asks people and is not answered, by id."""
 
     def to_json(self) -> dict[str, Any]:
         """What `--json` prints."""
@@ -56,6 +58,7 @@ class Turn:
             "usage": dict(self.usage),
             "cost": self.cost,
             "follow_ups": list(self.follow_ups),
+            "requests": [dict(request) for request in self.requests.values()],
         }
 
 
@@ -68,6 +71,7 @@ class Talk:
         self.thread = new_id()
         self._made = False
         self.current: Turn | None = None
+        self._following: _Following | None = None
 
     @classmethod
     async def begin(cls, api: Api, profile: str | None) -> Talk:
@@ -84,7 +88,9 @@ class Talk:
         return cls(api, profile, session["private_workspace"])
 
     async def ask(self, text: str, watcher: Watcher) -> Turn:
-        """Post a message and follow its run to the end, over a server's restart as well.
+        """Post a message and follow its run to its end, or until it waits for a person; over a server's restart too.
+
+        The message may be the answer to what a run asks in the conversation; then it is that run that is followed.
 
         Raises:
             Unreachable: The server went away and did not come back.
@@ -95,14 +101,23 @@ class Talk:
         message = {"message_id": new_id(), "content": text}
         posted = await self._api.post(f"/api/threads/{self.thread}/messages", message)
         turn = self.current = Turn(self.thread, posted["run_id"])
-        following = _Following(self._api, self.workspace, turn, watcher, after=posted["seq"] - 1)
-        await following.to_the_end()
+        self._following = _Following(self._api, self.workspace, turn, watcher, after=posted["seq"] - 1)
+        await self._following.to_the_end()
         return turn
+
+    async def go_on(self, watcher: Watcher) -> Turn:
+        """Follow the run on, which has waited for a person and was answered."""
+        assert self.current is not None
+        assert self._following is not None
+        self.current.status = "running"
+        self._following.watch_by(watcher)
+        await self._following.to_the_end()
+        return self.current
 
     async def stop(self) -> None:
         """Ask the current run to stop; what it had said is kept. One that has just ended stays as it ended."""
         turn = self.current
-        if turn is None or turn.status != "running":
+        if turn is None or turn.status not in {"running", "waiting"}:
             return
         for _ in range(20):  # a run that was just asked for is opened within moments
             try:
@@ -123,7 +138,12 @@ class _Following:
         self._answer = LiveAnswer()
         self._steps: asyncio.Task[None] | None = None
 
+    def watch_by(self, watcher: Watcher) -> None:
+        """Show what follows here."""
+        self._watcher = watcher
+
     async def to_the_end(self) -> None:
+        """Until the run ends, or waits for a person."""
         try:
             pause, waited = FIRST_PAUSE_SECONDS, 0.0
             while True:
@@ -144,9 +164,10 @@ class _Following:
             if self._steps is not None:
                 self._steps.cancel()
                 await asyncio.gather(self._steps, return_exceptions=True)
+                self._steps = None
 
     async def _follow_once(self) -> bool:
-        """Whether the run's end was seen before the stream ended."""
+        """Whether the run's end, or its waiting, was seen before the stream ended."""
         path = f"/api/workspaces/{self._workspace}/stream"
         async with aclosing(self._api.stream(path, {"after": self._after, "threads": self._turn.thread})) as events:
             async for event in events:
@@ -167,8 +188,16 @@ class _Following:
         if data.get("run_id") != self._turn.run:
             return False
         match envelope["type"]:
-            case "run_started":
+            case "run_started" | "run_resumed":
+                self._turn.status = "running"
                 self._watch_steps()
+            case "request_opened":
+                self._turn.requests[data["request_id"]] = data["request"]
+            case "request_answered" | "request_closed":
+                self._turn.requests.pop(data["request_id"], None)
+            case "run_paused" if self._turn.requests:
+                self._turn.status = "waiting"
+                return True
             case "message_posted":
                 self._turn.text = data["content"]
                 self._turn.incomplete = bool(data.get("incomplete"))

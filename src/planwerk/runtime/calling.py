@@ -48,6 +48,10 @@ def checked(ready: ReadyStep, returned: Any) -> list[Event]:
     """
     if type(returned) in ready.alone:
         return [returned]
+    if type(returned) is list and ready.listed is not None:
+        listed = cast("list[Event]", returned)
+        if ready.listed.issuperset(map(type, listed)):
+            return list(listed)
     events = [ready.checked(output) for output in _flat(returned)]
     ready.require_fit(events)
     return events

@@ -14,8 +14,8 @@ import asyncio
 import contextlib
 import contextvars
 import logging
-from collections.abc import Callable
-from typing import Final, Protocol, cast
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, Protocol, cast
 
 from planwerk.runtime.appending import Appends
 from planwerk.runtime.attempts import MAX_CRASHES, Attempt, attempts_of, wait_seconds
@@ -33,6 +33,7 @@ from planwerk.runtime.closing import (
     outcome_of,
     stopped_by,
 )
+from planwerk.runtime.due_requests import DueRequests
 from planwerk.runtime.errors import RunLost
 from planwerk.runtime.execution import ExecutionContext
 from planwerk.runtime.log_context import STEP
@@ -45,6 +46,7 @@ from planwerk.workflow.errors import PlanwerkError, ScheduleError, WorkflowError
 from planwerk.workflow.events import ControlEvent, DisplayEvent, Event, StepWarningEvent, StopEvent
 from planwerk.workflow.fitting import changed_fingerprint, refuse_misfit
 from planwerk.workflow.ids import EventId, ExecutionId, RunId, new_id
+from planwerk.workflow.requests import OutsideRequest
 from planwerk.workflow.schedule import Decision, RunSchedule, entry_of
 from planwerk.workflow.seen import Execution
 
@@ -131,6 +133,13 @@ class RunDriver:
         self._ended: asyncio.Future[journal.RunEnded] = self._loop.create_future()
         self._deadline_seconds = deadline_seconds
         self._deadline: asyncio.TimerHandle | None = None
+        self.is_waiting = False
+        """Nothing works, and requests to people or timers are open (E1.8)."""
+        self.when_waiting: Callable[[RunDriver], None] | None = None
+        """Told when the run begins to wait."""
+        self.fetch_answers: Callable[[RunDriver], Awaitable[None]] | None = None
+        """Asked before a request times out: an answer that was accepted before counts, wherever it is on its way."""
+        self._due_requests = DueRequests(self.schedule, clock, self._answer_overdue)
         self._context = contextvars.copy_context()
         """What each step's task begins with, so that no step sees context variables of another."""
 
@@ -216,6 +225,8 @@ class RunDriver:
             self.schedule.apply(entry)
             self.tally.count(entry)
         self._appends.version = len(found)
+        for position in self.schedule.requests:
+            self._due_requests.note(position)
         return attempts_of(found)
 
     def _start_again(self, execution: Execution, last: Attempt, now: int) -> None:
@@ -233,6 +244,7 @@ class RunDriver:
 
     def _arm_deadline(self) -> None:
         left = self._deadline_seconds - self.tally.active_microseconds / 1e6
+        self._disarm()
         self._deadline = self._loop.call_later(max(left, 0.0), self._deadline_passed)
 
     def _deadline_passed(self) -> None:
@@ -266,8 +278,11 @@ class RunDriver:
             self._publish_stop(stopped_by(who), "stopped")
         await self._appends.written()
 
-    async def answer(self, request: int, event: Event) -> None:
+    async def answer(self, request: int, event: Event, actor: dict[str, Any] | None = None) -> None:
         """Answer the open request at this position (E8.1); returns when the answer is durable.
+
+        Args:
+            actor: Who gave the answer, as journaled.
 
         Raises:
             ScheduleError: There is no such open request: it was answered, or the run has stopped.
@@ -278,8 +293,7 @@ class RunDriver:
                 f"no open request at position {request} of run {self.run} (E8.1).",
                 what_to_do="Look at the run: it was answered before, timed out, or the run has stopped.",
             )
-        now = self._clock()
-        self._record(journal.EventPublished(event, EventId(self._make_id()), now, answers=request))
+        now = self._record_answer(request, event, actor)
         self._decide(now)
         await self._appends.written()
 
@@ -295,6 +309,7 @@ class RunDriver:
             return
         self._releasing = self._closing = True
         self._disarm()
+        self._due_requests.cancel()
         if self._end_task is not None:
             self._end_task.cancel()
             self._end_task = None
@@ -321,7 +336,7 @@ class RunDriver:
         try:
             if ready.is_simple:
                 returned = await ready.function(ready.owner(), *execution.arguments())
-                outputs = [returned] if type(returned) in ready.outputs else checked(ready, returned)
+                outputs = [returned] if type(returned) in ready.alone else checked(ready, returned)
             else:
                 context = self._make_context(self, execution, attempt)
                 outputs = await call_step(ready, execution, context, lambda event: self.displayed(execution, event))
@@ -384,6 +399,8 @@ class RunDriver:
                 late = self.schedule.stop is not None
                 self._record(journal.EventPublished(event, EventId(self._make_id()), now, execution.id, discarded=late))
                 positions.append(self.schedule.position)
+                if event.answered_by and not late:
+                    self._due_requests.note(self.schedule.position)
             elif cast("DisplayEvent", event).ephemeral:
                 if self._show_ephemeral is not None:
                     self._show_ephemeral(self, cast("DisplayEvent", event))
@@ -518,6 +535,8 @@ class RunDriver:
         """Nothing is pending: a run that closes may be over."""
         if self._closing:
             self._end_if_drained()
+        elif self.schedule.requests:
+            self._look_at_requests()
 
     async def not_appended(self, entries: list[journal.Entry], error: Exception) -> None:
         """An append failed: by an event that cannot be written the run ends, else it is let go and taken again."""
@@ -546,6 +565,9 @@ class RunDriver:
     def _launch(self, starting: list[tuple[Execution, int]], asking: list[Execution]) -> None:
         if self._closing:
             return
+        if self.is_waiting:
+            self._go_on()
+            self._arm_deadline()
         create_task, tasks, context = self._loop.create_task, self._tasks, self._context
         for execution, attempt in starting:
             tasks[execution.id] = create_task(self._execute(execution, attempt), context=context.copy())
@@ -559,8 +581,9 @@ class RunDriver:
         self._closing = self._let_go = True
         self._appends.give_up()
         self._disarm()
+        self._due_requests.cancel()
         current = asyncio.current_task()
-        for task in [*self._tasks.values(), *self._ask_tasks, self._end_task]:
+        for task in [*self._tasks.values(), *self._ask_tasks, self._end_task, self._due_requests.task]:
             if task is not None and task is not current:
                 task.cancel()
         self._tasks.clear()
@@ -574,6 +597,60 @@ class RunDriver:
     def _disarm(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
+            self._deadline = None
+
+    # Waiting ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def next_due(self) -> int | None:
+        """When the next open request is answered by itself, in microseconds since the epoch; None if never."""
+        return self._due_requests.next_due
+
+    def park(self) -> bool:
+        """Let go of a run that only waits; whoever takes it next goes on from its journal (E7.4).
+
+        Returns:
+            Whether it was let go; one that has something to do again is not.
+        """
+        if not self.is_waiting or self._closing or self._due_requests.task is not None:
+            return False
+        if self._appends.pending or self._appends.is_flushing:
+            return False
+        self.lose(RunLost(str(self.run), "it waits outside memory"))
+        return True
+
+    def _look_at_requests(self) -> None:
+        """Requests are open: set the alarm for the first that is due; if nothing works, the run waits."""
+        if not self.is_waiting and not self._tasks and not self._ask_tasks and not self._appends.pending:
+            self.is_waiting = True
+            self.tally.until(self._clock())
+            self._disarm()
+            if self.when_waiting is not None:
+                self.when_waiting(self)
+        self._due_requests.set_alarm()
+
+    def _go_on(self) -> None:
+        """What was waited for has come: from here on the time counts again (E4.6)."""
+        self.is_waiting = False
+        self.tally.go_on(self._clock())
+
+    async def _answer_overdue(self) -> None:
+        """Answer what is overdue by itself; an answer that was accepted before its time was over goes first."""
+        if self._closing:
+            return
+        if self.fetch_answers is not None:
+            await self.fetch_answers(self)
+        while not self._closing and (position := self._due_requests.overdue()) is not None:
+            request = cast("OutsideRequest", self.schedule.requests[position].entry.event)
+            self._record_answer(position, request.overdue_answer())
+        if not self._closing:
+            self._decide(self._clock())
+            self._appends.flush_soon()
+
+    def _record_answer(self, request: int, event: Event, actor: dict[str, Any] | None = None) -> int:
+        now = self._clock()
+        self._record(journal.EventPublished(event, EventId(self._make_id()), now, answers=request, actor=actor))
+        return now
 
     # Stops ------------------------------------------------------------------------------------------------------------
 
@@ -601,6 +678,9 @@ class RunDriver:
         """Nothing new becomes due; what only displays gets a grace, all else is cancelled (E4.2)."""
         self._closing = True
         self._disarm()
+        self._due_requests.cancel()
+        if self.is_waiting:
+            self._go_on()
         if (self._tasks or self._ask_tasks) and not self._releasing:
             self._end_task = self._loop.create_task(self._drain())
 

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from planwerk.access.actors import Actor, UserActor
+from planwerk.access.actors import Actor, SystemActor, UserActor
 from planwerk.access.identity import UserIdentity
 from planwerk.access.ids import TenantId
 from planwerk.messages.events import UserMessageEvent
+from planwerk.runtime.answers import hand_in
+from planwerk.runtime.asked import asked_event, refuse_unless_open, status_at
 from planwerk.runtime.errors import RunFailed, UnknownRun
 from planwerk.runtime.opening import open_run
-from planwerk.runtime.ports import ANY_RUN, Clock, Journal, RecordPlace, RunFilter, RunRecord, RunRecords, WorkQueue
+from planwerk.runtime.ports import (
+    ANY_RUN,
+    Clock,
+    ContextStore,
+    Journal,
+    RecordPlace,
+    RequestRecord,
+    RunFilter,
+    RunRecord,
+    RunRecords,
+    RunRequests,
+    WorkQueue,
+)
 from planwerk.runtime.profiles import Profile, ProfileDirectory
 from planwerk.runtime.projector import record_of
 from planwerk.runtime.worker import Worker
@@ -21,13 +35,25 @@ from planwerk.workflow.codec import write_event
 from planwerk.workflow.composition import compose
 from planwerk.workflow.events import Event, ExceptionEvent, StartEvent, StopEvent
 from planwerk.workflow.ids import EventId, MessageId, RunId, ThreadId, WorkspaceId, new_id
-from planwerk.workspace.rules.commands import LAST, PostMessage, RequestRun, StopRun
+from planwerk.workspace.rules.commands import LAST, AnswerRequest, PostMessage, RequestRun, StopRun
+from planwerk.workspace.rules.errors import Forbidden, NotFound, RequestAnsweredBefore, RequestNotOpen
 from planwerk.workspace.rules.outcomes import Recorded
+from planwerk.workspace.rules.requests import find_request
+from planwerk.workspace.rules.state import RunEntity, RunKey
 from planwerk.workspace.workspaces import Workspaces
 
 ParentId: TypeAlias = MessageId | Literal["last"] | None
 HISTORY: Final = "messages"
 DEFAULT_TENANT: Final = TenantId("default")
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer is accepted; `seq` is its place in the log, None for a run outside any thread."""
+
+    run_id: RunId
+    request_id: EventId
+    seq: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +76,8 @@ class Host:
         store: Journal,
         queue: WorkQueue,
         records: RunRecords,
+        requests: RunRequests,
+        contexts: ContextStore,
         worker: Worker,
         clock: Clock,
     ) -> None:
@@ -58,6 +86,8 @@ class Host:
         self._journal = store
         self._queue = queue
         self._records = records
+        self._requests = requests
+        self._contexts = contexts
         self._worker = worker
         self._clock = clock
 
@@ -222,6 +252,101 @@ class Host:
         if place is None:
             raise UnknownRun(run)
         await self._workspaces.of(tenant, place[0], actor).send(StopRun(run_id=run))
+
+    async def answer(
+        self,
+        request_id: EventId,
+        response: Any,
+        *,
+        actor: UserActor | SystemActor,
+        tenant: TenantId = DEFAULT_TENANT,
+        command_id: str | None = None,
+        message_id: MessageId | None = None,
+    ) -> Answered:
+        """Answer what a run asks a person (E8.1): accepted once this returns, and the run goes on.
+
+        Args:
+            response: The fields of the request's `Answered`, the event itself, or what it holds: a text, a yes or no.
+            command_id: Makes a repetition by the same actor give the first outcome again.
+            message_id: Of the message that an answer in a conversation becomes; made if missing.
+
+        Raises:
+            NotFound: There is no such request for this actor.
+            Forbidden: It asks others.
+            AnswerInvalid: The answer does not fit; the request stays open.
+            RequestNotOpen: It was answered before, its time is over, or its run has ended.
+        """
+        record = await self.request(request_id, tenant=tenant)
+        event = asked_event(record).read_answer(response)
+        if record.workspace is None or record.thread is None:
+            await self._answer_without_thread(record, event, actor)
+            return Answered(RunId(record.run), request_id, None)
+        space = self._workspaces.of(tenant, WorkspaceId(record.workspace), actor)
+        run, thread = RunId(record.run), ThreadId(record.thread)
+        if record.kind == "chat":
+            if command_id is None:
+                refuse_unless_open(record, self._clock())
+            message = PostMessage(
+                thread_id=thread,
+                message_id=message_id or MessageId(new_id()),
+                parent_id=MessageId(request_id),
+                content=str(getattr(event, "text", "")),
+                run_id=RunId(new_id()),
+                profile=record.profile or "",
+                answers=request_id,
+            )
+            outcome = await space.send(message)
+        else:
+            answer = AnswerRequest(run_id=run, request_id=request_id, response=write_event(event))
+            outcome = await space.send(answer, command_id=command_id)
+        return Answered(run, request_id, outcome.seq)
+
+    async def _answer_without_thread(self, record: RequestRecord, event: Event, actor: Actor) -> None:
+        """Of a run outside any thread: no log accepts the answer, so whoever hands it in first has answered."""
+        request = EventId(record.id)
+        recipients = asked_event(record).recipients
+        if recipients and getattr(actor, "id", None) not in recipients:
+            raise Forbidden(
+                f"request {request} is for others to answer (E8.1).", what_to_do="Let one of them answer it."
+            )
+        refuse_unless_open(record, self._clock())
+        if isinstance((await self._journal.read(RunId(record.run)))[-1], journal.RunEnded):
+            raise RequestNotOpen(request)
+        if not await hand_in(self._contexts, self._queue, RunId(record.run), request, event, actor):
+            raise RequestAnsweredBefore(request)
+
+    async def request(self, request_id: EventId, *, tenant: TenantId = DEFAULT_TENANT) -> RequestRecord:
+        """What a run asks, or asked, a person.
+
+        Raises:
+            NotFound: There is no such request.
+        """
+        record = await self._requests.get(request_id)
+        if record is None or record.tenant != tenant:
+            raise NotFound("request", request_id)
+        return record
+
+    async def is_answerable(self, request_id: EventId) -> bool:
+        """Whether an answer would be accepted: the log knows of the request, or needs not to, and it is open."""
+        record = await self._requests.get(request_id)
+        if record is None or status_at(record, self._clock()) != "open":
+            return False
+        if record.workspace is None or record.thread is None:
+            return True
+        key = RunKey(RunId(record.run))
+        loaded = await self._workspaces.storage.load(TenantId(record.tenant), WorkspaceId(record.workspace), [key])
+        run = loaded.found[key]
+        return isinstance(run, RunEntity) and find_request(run, request_id) is not None
+
+    async def requests_of(self, run: RunId) -> list[RequestRecord]:
+        """All that a run has asked people, in the order in which it did."""
+        return await self._requests.of_run(run)
+
+    async def waiting_requests(
+        self, places: Collection[str], *, after: tuple[int, str] | None = None, limit: int = 50
+    ) -> list[RequestRecord]:
+        """Open requests that wait at these places, those due first, first (`RunRequests.waiting`)."""
+        return await self._requests.waiting(places, now_microseconds=self._clock(), after=after, limit=limit)
 
     async def follow(self, run: RunId, after: int = 0) -> AsyncGenerator[tuple[int, journal.Entry]]:
         """Positions and entries of the run's journal after a position, then what comes, to its last entry."""

@@ -6,8 +6,9 @@ import asyncio
 import logging
 from typing import Final
 
+from planwerk.runtime.answers import ANSWERS
 from planwerk.runtime.contexts import thread_owner
-from planwerk.runtime.ports import Clock, ContextStore, Journal, RunRecords, WorkQueue
+from planwerk.runtime.ports import Clock, ContextStore, Journal, RunRecords, RunRequests, WorkQueue
 from planwerk.runtime.worker import STOP
 from planwerk.workflow.ids import RunId
 
@@ -21,10 +22,18 @@ class Housekeeping:
     """Looks every ten minutes for what has expired; one per installation, and a second one does no harm."""
 
     def __init__(
-        self, store: Journal, records: RunRecords, queue: WorkQueue, contexts: ContextStore, *, clock: Clock
+        self,
+        store: Journal,
+        records: RunRecords,
+        requests: RunRequests,
+        queue: WorkQueue,
+        contexts: ContextStore,
+        *,
+        clock: Clock,
     ) -> None:
         self._journal = store
         self._records = records
+        self._requests = requests
         self._queue = queue
         self._contexts = contexts
         self._clock = clock
@@ -59,5 +68,7 @@ class Housekeeping:
         await self._contexts.forget("run", run)
         await self._contexts.forget("thread", thread_owner(run, None))
         await self._contexts.forget(STOP, run)  # of a stop that came when the run had just ended
+        await self._contexts.forget(ANSWERS, run)  # and of an answer
+        await self._requests.forget(run)
         await self._queue.forget(RunId(run))
         await self._records.forget(run)

@@ -69,7 +69,7 @@ class LocalRuntime:
     ) -> None:
         self.journal = journal
         self.providers = providers or Providers()
-        self._clock = clock
+        self.clock = clock
         self._fence = fence
         self._programs = Programs(self.providers)
 
@@ -101,7 +101,7 @@ class LocalRuntime:
         driver = self.driver(program, settings)
         opened = RunOpened(
             run=RunId(new_id()),
-            at=self._clock(),
+            at=self.clock(),
             blueprint=blueprint.__name__,
             fingerprint=program.composition.fingerprint,
             config=_dumped(settings),
@@ -123,7 +123,7 @@ class LocalRuntime:
             config=config,
             fence=self._fence,
             make_context=make_context,
-            clock=self._clock,
+            clock=self.clock,
         )
 
 

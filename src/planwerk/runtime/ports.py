@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from planwerk.workflow.entries import Entry
 from planwerk.workflow.ids import RunId
+from planwerk.workflow.people import RequestKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,10 @@ class Journal(Protocol):
         ...
 
 
+NEVER: Final = 2**62
+"""The time before which a run has nothing to do that waits for people alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lease:
     """A run leased to one worker until `until_microseconds`; appends carry the fence."""
@@ -72,7 +77,21 @@ class WorkQueue(Protocol):
     """Runs that have something to do, each leased to one worker at a time (E7.3)."""
 
     async def enqueue(self, run: RunId, *, not_before_microseconds: int = 0) -> None:
-        """The run has something to do, at the earliest at this time; asking twice is one entry."""
+        """The run has something to do, at the earliest at this time; asking twice is one entry.
+
+        Where a worker holds its lease, that worker is told by `called`.
+        """
+        ...
+
+    async def wake(self, run: RunId) -> None:
+        """Something was brought for the run: it has something to do at once, if it has not ended.
+
+        As `enqueue`, but a run that is not in the queue, because it is over, stays out of it.
+        """
+        ...
+
+    async def called(self, worker: str) -> list[RunId]:
+        """Runs leased to this worker that were enqueued since they were taken; each is told once."""
         ...
 
     async def take(
@@ -98,6 +117,18 @@ class WorkQueue(Protocol):
 
     async def release(self, lease: Lease, *, finished: bool) -> None:
         """Give a lease back: the run is over, or has to be taken by the next worker."""
+        ...
+
+    async def park(self, lease: Lease, *, until_microseconds: int) -> bool:
+        """Give a lease back of a run that has nothing to do before this time, unless it is enqueued (E7.4).
+
+        Returns:
+            False if it was enqueued since it was taken, or the lease has passed on: nothing was changed.
+        """
+        ...
+
+    async def next_time(self, now_microseconds: int) -> int | None:
+        """The first time after now at which a run may be taken that may not be taken yet; None if there is none."""
         ...
 
     async def forget(self, run: RunId) -> None:
@@ -232,6 +263,76 @@ class RunRecords(Protocol):
         Args:
             before: Only what stands before this place, which is left out.
         """
+        ...
+
+
+RequestStatus = Literal["open", "answered", "timed_out", "closed"]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRecord:
+    """What a run asks a person, for lists and for whoever answers it by its id; kept by the projector."""
+
+    id: str
+    run: str
+    position: int
+    """Of the request in the run's journal."""
+    tenant: str
+    workspace: str | None
+    thread: str | None
+    profile: str | None
+    profile_name: str | None
+    owner: str | None
+    """The account that started the run, if a person did."""
+    kind: RequestKind
+    request: Mapping[str, Any]
+    """The event that asks, as written, without what it says by default."""
+    asked_microseconds: int
+    expires_microseconds: int | None
+    status: RequestStatus = "open"
+    closed_microseconds: int | None = None
+    answer: Mapping[str, Any] | None = None
+    """The event that answered it, as written."""
+    answered_by: Mapping[str, Any] | None = None
+
+    @property
+    def waits_for(self) -> str | None:
+        """Where it waits: those who share this place have it in their inbox; None once it is closed."""
+        if self.status != "open":
+            return None
+        return f"workspace:{self.workspace}" if self.workspace is not None else f"account:{self.owner}"
+
+
+class RunRequests(Protocol):
+    """Requests to people by id, by run, and by where they wait."""
+
+    async def put(self, record: RequestRecord) -> None:
+        """Store a record; the later one of a request replaces the earlier."""
+        ...
+
+    async def get(self, request: str) -> RequestRecord | None: ...
+
+    async def of_run(self, run: str) -> list[RequestRecord]:
+        """All of a run, in the order in which it asked."""
+        ...
+
+    async def waiting(
+        self,
+        places: Collection[str],
+        *,
+        now_microseconds: int,
+        after: tuple[int, str] | None = None,
+        limit: int = 50,
+    ) -> list[RequestRecord]:
+        """Open requests that wait at these places and are not overdue: those due first, first.
+
+        Args:
+            after: Leave out what comes before the end of this request, by its due time (`NEVER` if it has none) and id.
+        """
+        ...
+
+    async def forget(self, run: str) -> None:
+        """Drop all requests of a run."""
         ...
 
 

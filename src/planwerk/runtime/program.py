@@ -16,6 +16,7 @@ from planwerk.workflow.composition import compose
 from planwerk.workflow.errors import WorkflowError
 from planwerk.workflow.events import ControlEvent, Event, StopEvent
 from planwerk.workflow.plan import Composition, ScopePlan, StepPlan
+from planwerk.workflow.requests import OutsideRequest
 from planwerk.workflow.seen import Execution, Seen
 from planwerk.workflow.steps import Output, Retry, Returns
 
@@ -32,6 +33,21 @@ class UndeclaredOutput(WorkflowError):
             what_to_do="Add it to the annotation, or return what the annotation names.",
         )
         self.step, self.output = step, name
+
+
+class TimeoutUntaken(WorkflowError):
+    """A step asked with a timeout, and no step takes that the time ran out (E8.1)."""
+
+    code = "timeout_untaken"
+
+    def __init__(self, step: str, request: type[OutsideRequest]) -> None:
+        timed_out = request.timed_out()
+        name = timed_out.__name__ if timed_out is not None else ""
+        super().__init__(
+            f"step {step} returned {request.__name__} with a timeout, but no step takes {name} (E8.1).",
+            what_to_do=f"Let a step take {request.__name__}.TimedOut, or ask without a timeout.",
+        )
+        self.step, self.request = step, request.__name__
 
 
 def _named(output: object) -> str:
@@ -60,7 +76,11 @@ class ReadyStep:
     injectors: tuple[tuple[str, Injector], ...]
     outputs: frozenset[type[Event]]
     alone: frozenset[type[Event]]
-    """Classes of which one event is all that an alternative of the annotation asks for."""
+    """Classes of which one event is all that an alternative of the annotation asks for, with nothing more to check."""
+    untimed: frozenset[type[Event]]
+    """Requests among the outputs whose `TimedOut` no step takes."""
+    listed: frozenset[type[Event]] | None
+    """Classes of a `list[...]` that is one alternative, nothing more to check; None where there is not just one."""
     returns: Returns
     renamed: dict[type[Event], type[Event]]
     is_generator: bool
@@ -90,9 +110,12 @@ class ReadyStep:
 
         Raises:
             UndeclaredOutput: The step's annotation does not name its class.
+            TimeoutUntaken: It is a request with a timeout, which nobody waits for.
         """
         if isinstance(output, Event):
             if type(output) in self.outputs:
+                if type(output) in self.untimed and cast("OutsideRequest", output).due_microseconds(0) is not None:
+                    raise TimeoutUntaken(self.name, cast("type[OutsideRequest]", type(output)))
                 return output
             stands_for = self.renamed.get(type(output))
             if stands_for is not None and stands_for in self.outputs:
@@ -110,6 +133,11 @@ class ReadyStep:
         classes = [type(event) if type(event) in self.outputs else StopEvent for event in events]
         if not any(_fits(classes, alternative) for alternative in self.returns.alternatives):
             raise UndeclaredOutput(self.name, tuple(events))
+
+
+def _listed(returns: Returns, untimed: frozenset[type[Event]]) -> frozenset[type[Event]] | None:
+    lists = [ways for ways in returns.alternatives if ways and all(output.many for output in ways)]
+    return frozenset(output.cls for output in lists[0]) - untimed if len(lists) == 1 else None
 
 
 def _fits(classes: Sequence[type[Event]], alternative: Sequence[Output]) -> bool:
@@ -157,16 +185,20 @@ def _ready(
 ) -> ReadyStep:
     spec = step.spec
     is_plain = not spec.signature().injected
+    outputs = frozenset(step.returns.classes)
+    untimed = frozenset(cls for cls in outputs if _is_untimed(plan, cls))
     return ReadyStep(
         name=step.name,
         owner=plan.capability or composition.blueprint,
         function=spec.function,
         parameters=tuple(parameter.name for parameter in step.parameters),
         injectors=providers.injectors(spec.signature(), config_class),
-        outputs=frozenset(step.returns.classes),
+        outputs=outputs,
         alone=frozenset(
-            cls for cls in step.returns.classes if any(_fits([cls], ways) for ways in step.returns.alternatives)
+            cls for cls in outputs - untimed if any(_fits([cls], ways) for ways in step.returns.alternatives)
         ),
+        untimed=untimed,
+        listed=_listed(step.returns, untimed),
         returns=step.returns,
         renamed=plan.capability.renamed if plan.capability is not None else {},
         is_generator=step.returns.generator,
@@ -178,6 +210,11 @@ def _ready(
         only_displays=not any(issubclass(cls, ControlEvent) for cls in step.returns.classes),
         precondition=_precondition(step, config_class, providers),
     )
+
+
+def _is_untimed(plan: ScopePlan, cls: type[Event]) -> bool:
+    timed_out = cls.timed_out() if issubclass(cls, OutsideRequest) else None
+    return timed_out is not None and not plan.by_class[cls].answers & plan.by_class[timed_out].bit
 
 
 def _precondition(step: StepPlan, config_class: type[AgentConfig], providers: Providers) -> Precondition | None:

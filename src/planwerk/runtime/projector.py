@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -32,20 +32,45 @@ from planwerk.messages.events import (
 )
 from planwerk.messages.first_words import first_words
 from planwerk.messages.prompts import first_user_prompt, last_user_prompt
-from planwerk.runtime.ports import FeedItem, Journal, RunRecord, RunRecords
+from planwerk.runtime.ports import (
+    FeedItem,
+    Journal,
+    RequestRecord,
+    RequestStatus,
+    RunRecord,
+    RunRecords,
+    RunRequests,
+)
 from planwerk.workflow import entries as journal
-from planwerk.workflow.codec import wire_type
+from planwerk.workflow.codec import wire_family, wire_type, write_event
 from planwerk.workflow.events import Event, ExceptionEvent, StopEvent
 from planwerk.workflow.ids import MessageId, RunId, ThreadId, WorkspaceId
+from planwerk.workflow.locale_string import localized
+from planwerk.workflow.people import AskPersonEvent
+from planwerk.workflow.requests import OutsideRequest
 from planwerk.workspace.ports import CursorMove
 from planwerk.workspace.rules.errors import NotFound
-from planwerk.workspace.rules.events import ErrorInfo, MessagePosted, RunEnded, RunStarted, RunUsage, ThreadRenamed
+from planwerk.workspace.rules.events import (
+    ErrorInfo,
+    MessagePosted,
+    RequestClosed,
+    RequestEnd,
+    RequestOpened,
+    RunEnded,
+    RunPaused,
+    RunResumed,
+    RunStarted,
+    RunUsage,
+    ThreadRenamed,
+)
 from planwerk.workspace.rules.facts import Fact, RunFact
 from planwerk.workspace.workspaces import Workspaces
 
 log = logging.getLogger(__name__)
 
 CURSOR: Final = "projector"
+TOLD_WAIT_MICROSECONDS: Final = 5_000_000
+"""A run that goes on by itself before this is not said to wait."""
 BATCH: Final = 200
 FIRST_WAIT_SECONDS: Final = 0.1
 LONGEST_WAIT_SECONDS: Final = 10.0
@@ -64,6 +89,24 @@ class RunMemory:
     text_so_far: str = ""
     stop: Event | None = None
     replied: bool = False
+    position: int = 0
+    """Of the last entry."""
+    working: int = 0
+    """Executions in flight."""
+    requests: dict[int, journal.EventPublished] = field(default_factory=dict[int, journal.EventPublished])
+    """Open requests to people, agents and timers, by position."""
+    is_waiting: bool = False
+    """Whether it was told that the run waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """How a request to a person ended."""
+
+    status: RequestStatus
+    at: int
+    answer: Mapping[str, Any] | None = None
+    answered_by: Mapping[str, Any] | None = None
 
 
 @dataclass(slots=True)
@@ -73,18 +116,32 @@ class Projection:
     facts: list[Fact] = field(default_factory=list[Fact])
     turns: dict[MessageId, Sequence[ModelMessage]] = field(default_factory=dict[MessageId, Sequence[ModelMessage]])
     record: RunRecord | None = None
+    requests: dict[str, RequestRecord] = field(default_factory=dict[str, RequestRecord])
+    """Requests to people that were opened, by id."""
+    closed: dict[str, Closing] = field(default_factory=dict[str, Closing])
+    """Requests to people that were closed, by id, and how."""
 
 
 def project(memory: RunMemory, entry: journal.Entry, into: Projection) -> None:
     """Add the facts of one entry. Pure but for `memory`, which learns what later entries need."""
+    memory.position += 1
     match entry:
         case journal.RunOpened():
             _started(memory, into)
         case journal.EventPublished(event) if not entry.discarded:
             _published(memory, event, entry.at, into)
-        case journal.StopReached(_, at) if not isinstance(memory.stop, ExceptionEvent):
-            _replied(memory, at, into)
+            if entry.answers is not None or event.answered_by:
+                _asked_or_answered(memory, entry, into)
+        case journal.ExecutionDue():
+            memory.working += 1
+        case journal.ExecutionFinished() | journal.ExecutionFailed():
+            memory.working -= 1
+        case journal.StopReached(_, at):
+            _close_requests(memory, at, into)
+            if not isinstance(memory.stop, ExceptionEvent):
+                _replied(memory, at, into)
         case journal.RunEnded():
+            _close_requests(memory, entry.at, into)
             _ended(memory, entry, into)
         case _:
             pass
@@ -191,6 +248,109 @@ def _ended(memory: RunMemory, entry: journal.RunEnded, into: Projection) -> None
     )
 
 
+def _asked_or_answered(memory: RunMemory, entry: journal.EventPublished, into: Projection) -> None:
+    if entry.answers is None:
+        memory.requests[memory.position] = entry
+        if isinstance(entry.event, AskPersonEvent):
+            _request_opened(memory, entry, entry.event, into)
+        return
+    asked = memory.requests.pop(entry.answers, None)
+    if asked is not None and isinstance(asked.event, AskPersonEvent):
+        timed_out = type(entry.event) is asked.event.timed_out()
+        answer = None if timed_out else write_event(entry.event)
+        closing = Closing("timed_out" if timed_out else "answered", entry.at, answer, entry.actor)
+        _request_closed(memory, asked, closing, "timed_out" if timed_out else "answered", into)
+
+
+def _request_opened(memory: RunMemory, entry: journal.EventPublished, event: AskPersonEvent, into: Projection) -> None:
+    opened = memory.opened
+    record = request_record(opened, memory.position, entry, event)
+    into.requests[record.id] = record
+    told = RequestOpened(
+        run_id=opened.run,
+        request_id=entry.id,
+        kind=event.kind,
+        request=dict(record.request),
+        profile=opened.profile or "",
+        profile_name=opened.profile_name or "",
+        expires=_time(record.expires_microseconds) if record.expires_microseconds is not None else None,
+        recipients=event.recipients,
+    )
+    text = localized(event.question).text(opened.locale)
+    details = localized(event.details).text(opened.locale)
+    shown = f"{text}\n\n{details}" if details else text
+    _tell(memory, told, entry.at, into, text=shown, chat_answer=event.responses["Answered"].event_type)
+
+
+def request_record(
+    opened: journal.RunOpened, position: int, entry: journal.EventPublished, event: AskPersonEvent
+) -> RequestRecord:
+    """The record of a request that has just been opened."""
+    return RequestRecord(
+        id=entry.id,
+        run=opened.run,
+        position=position,
+        tenant=opened.tenant,
+        workspace=opened.workspace,
+        thread=opened.thread,
+        profile=opened.profile,
+        profile_name=opened.profile_name,
+        owner=opened.actor.get("id") if opened.actor.get("kind") == "user" else None,
+        kind=event.kind,
+        request={
+            "type": wire_type(event),
+            "family": wire_family(event),
+            **event.model_dump(mode="json", exclude_defaults=True),
+        },
+        asked_microseconds=entry.at,
+        expires_microseconds=event.due_microseconds(entry.at),
+    )
+
+
+def _request_closed(
+    memory: RunMemory, asked: journal.EventPublished, closing: Closing, reason: RequestEnd, into: Projection
+) -> None:
+    into.closed[asked.id] = closing
+    told = RequestClosed(run_id=memory.opened.run, request_id=asked.id, reason=reason)
+    _tell(memory, told, closing.at, into)
+
+
+def _close_requests(memory: RunMemory, at: int, into: Projection) -> None:
+    for asked in memory.requests.values():
+        if isinstance(asked.event, AskPersonEvent):
+            _request_closed(memory, asked, Closing("closed", at), "run_ended", into)
+    memory.requests.clear()
+
+
+def tell_whether_it_waits(memory: RunMemory, at: int, into: Projection) -> None:
+    """After an append: the run began to wait, or goes on. Waits of a few seconds are not worth telling."""
+    quiet = bool(memory.requests) and memory.working == 0
+    dues = [
+        due
+        for entry in (memory.requests.values() if quiet else ())
+        if isinstance(entry.event, OutsideRequest) and (due := entry.event.due_microseconds(entry.at)) is not None
+    ]
+    until = min(dues, default=None)
+    is_short = until is not None and until - at < TOLD_WAIT_MICROSECONDS
+    waits = quiet and (memory.is_waiting or not is_short)
+    if waits == memory.is_waiting:
+        return
+    memory.is_waiting = waits
+    run = memory.opened.run
+    if waits:
+        people = (entry.id for entry in memory.requests.values() if isinstance(entry.event, AskPersonEvent))
+        paused = RunPaused(run_id=run, requests=tuple(people), until=_time(until) if until is not None else None)
+        _tell(memory, paused, at, into)
+    elif memory.stop is None:
+        _tell(memory, RunResumed(run_id=run), at, into)
+    if into.record is None or into.record.ended_microseconds is None:
+        into.record = replace(record_of(memory.opened), status="waiting" if waits else "running")
+
+
+def _time(microseconds: int) -> datetime:
+    return datetime.fromtimestamp(microseconds / 1e6, UTC)
+
+
 def record_of(opened: journal.RunOpened) -> RunRecord:
     """The record of a run that has just been opened."""
     return RunRecord(
@@ -212,22 +372,34 @@ def record_of(opened: journal.RunOpened) -> RunRecord:
     )
 
 
-def _tell(memory: RunMemory, event: RunFact, at: int, into: Projection) -> None:
+def _tell(
+    memory: RunMemory, event: RunFact, at: int, into: Projection, *, text: str = "", chat_answer: str = ""
+) -> None:
     opened = memory.opened
     if opened.thread is None or opened.workspace is None:
         return
     thread = ThreadId(opened.thread)
     actor = AgentActor(thread_id=thread, run_id=opened.run, name=opened.profile_name or opened.blueprint)
-    time = datetime.fromtimestamp(at / 1e6, UTC)
-    into.facts.append(Fact(thread=thread, run=opened.run, actor=actor, event=event, time=time))
+    into.facts.append(
+        Fact(
+            thread=thread,
+            run=opened.run,
+            actor=actor,
+            event=event,
+            time=_time(at),
+            text=text,
+            chat_answer=chat_answer,
+        )
+    )
 
 
 class Projector:
     """Follows the journals and records their facts; one process of an installation at a time (`ownership.py`)."""
 
-    def __init__(self, store: Journal, records: RunRecords, workspaces: Workspaces) -> None:
+    def __init__(self, store: Journal, records: RunRecords, requests: RunRequests, workspaces: Workspaces) -> None:
         self._journal = store
         self._records = records
+        self._requests = requests
         self._workspaces = workspaces
         self._memories: dict[RunId, RunMemory] = {}
         self._stored = 0
@@ -292,6 +464,8 @@ class Projector:
         if memory is not None:
             for entry in item.entries:
                 _project_or_leave(memory, entry, projection)
+            tell_whether_it_waits(memory, _last_time(item.entries), projection)
+        await self._keep_requests(projection)
         if projection.record is not None:
             await self._records.put(projection.record)
         if projection.facts and memory is not None:
@@ -311,8 +485,25 @@ class Projector:
         elif isinstance(item.entries[-1], journal.RunEnded) or item.feed - self._stored >= BATCH:
             await self._workspaces.storage.save_cursor(CURSOR, item.feed, fence=self._fence)
             self._stored = item.feed
-        if isinstance(item.entries[-1], journal.RunEnded):
-            self._memories.pop(item.run, None)
+        if isinstance(item.entries[-1], journal.RunEnded) or (memory is not None and memory.is_waiting):
+            self._memories.pop(item.run, None)  # a run that waits is read back when it goes on: it costs no memory
+
+    async def _keep_requests(self, projection: Projection) -> None:
+        """Before the facts, with which the cursor moves: what is kept twice is kept once."""
+        for record in projection.requests.values():
+            if await self._requests.get(record.id) is None:
+                await self._requests.put(record)
+        for request, closing in projection.closed.items():
+            known = await self._requests.get(request)
+            if known is not None and known.status == "open":
+                ended = replace(
+                    known,
+                    status=closing.status,
+                    closed_microseconds=closing.at,
+                    answer=closing.answer,
+                    answered_by=closing.answered_by,
+                )
+                await self._requests.put(ended)
 
     async def _memory(self, item: FeedItem) -> RunMemory | None:
         """What is known of the run before this append; read back from its journal after a restart."""
@@ -330,4 +521,11 @@ class Projector:
         ignored = Projection()
         for entry in earlier:
             _project_or_leave(memory, entry, ignored)
+        if earlier:
+            tell_whether_it_waits(memory, _last_time(earlier), ignored)
         return memory
+
+
+def _last_time(entries: Sequence[journal.Entry]) -> int:
+    """When the last of these entries that has a time was written."""
+    return next((at for entry in reversed(entries) if (at := getattr(entry, "at", 0))), 0)

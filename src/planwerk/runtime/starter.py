@@ -1,4 +1,6 @@
-"""Carries what the log asks for into the journals (E7.9): runs to open, one after another in a thread, and stops."""
+"""Carries what the log asks for into the journals (E7.9): runs to open, one after another in a thread, stops,
+answers.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,10 @@ from typing import Any, Final
 from planwerk.access.actors import SystemActor
 from planwerk.access.ids import TenantId
 from planwerk.messages.events import UserMessageEvent
+from planwerk.runtime.answers import hand_in
 from planwerk.runtime.closing import stopped_by
 from planwerk.runtime.opening import open_run
-from planwerk.runtime.ports import Clock, Journal, WorkQueue
+from planwerk.runtime.ports import Clock, ContextStore, Journal, WorkQueue
 from planwerk.runtime.profiles import ProfileDirectory
 from planwerk.runtime.tally import Tally
 from planwerk.runtime.worker import Worker
@@ -24,7 +27,7 @@ from planwerk.workflow.events import Event, ExceptionEvent, StopEvent, UnknownEv
 from planwerk.workflow.ids import EventId, RunId, ThreadId, WorkspaceId, new_id
 from planwerk.workspace.ports import FeedItem
 from planwerk.workspace.rules.errors import NotFound
-from planwerk.workspace.rules.events import RunEnded, RunRequested, StopRequested
+from planwerk.workspace.rules.events import RequestAnswered, RunEnded, RunRequested, StopRequested
 from planwerk.workspace.views import RunView
 from planwerk.workspace.workspace import Workspace
 from planwerk.workspace.workspaces import Workspaces
@@ -74,6 +77,7 @@ class Starter:
         profiles: ProfileDirectory,
         store: Journal,
         queue: WorkQueue,
+        contexts: ContextStore,
         worker: Worker,
         clock: Clock,
     ) -> None:
@@ -81,6 +85,7 @@ class Starter:
         self._profiles = profiles
         self._journal = store
         self._queue = queue
+        self._contexts = contexts
         self._worker = worker
         self._clock = clock
         self._position = 0
@@ -154,10 +159,12 @@ class Starter:
     async def _give_up(self, item: FeedItem, error: Exception) -> bool:
         """End the run that cannot be opened; a stop that cannot be carried out is found by the run's next owner."""
         thread = item.envelope.thread
+        if isinstance(item.envelope.event, RequestAnswered):
+            raise error  # an accepted answer is carried however long that takes: its run waits for nothing else
         if thread is not None and not isinstance(item.envelope.event, StopRequested):
             space = self._workspaces.of(item.tenant, item.envelope.workspace, STARTER)
             run = await space.active_run(thread)
-            if run is not None and run.status != "running":
+            if run is not None and run.status not in {"running", "waiting"}:
                 await self._refuse(space, run, StartFailed(error))
         return True
 
@@ -182,6 +189,8 @@ class Starter:
             case StopRequested(run_id=run):
                 space = self._workspaces.of(item.tenant, envelope.workspace, STARTER)
                 await self._stop(space, run, envelope.actor.name)
+            case RequestAnswered(run_id=run, request_id=request, response=response):
+                await hand_in(self._contexts, self._queue, run, request, read_event(response), envelope.actor)
             case _:
                 return False
         return True

@@ -17,8 +17,13 @@ class Tally:
         self.usage: dict[str, int] = {}
         self.cost: Decimal | None = None
         self.active_microseconds = 0
-        """Time with an owner up to the last entry counted: between a crash and the takeover nobody works (E4.6)."""
+        """Time with an owner and something to do, up to the last entry counted: between a crash and the takeover nobody
+        works, and a run that waits for people or timers does not either (E4.6)."""
         self._last_at: int | None = None
+        self._working = 0
+        """Executions in flight, as far as entries were counted."""
+        self._asked = 0
+        """Requests open to people, agents and timers."""
 
     def count(self, entry: journal.Entry) -> None:
         """Add one entry, the next of the journal."""
@@ -26,11 +31,20 @@ class Tally:
         at: int = getattr(entry, "at", 0)
         if at:
             last = self._last_at
-            if last is not None and at > last and kind is not journal.OwnershipTaken:
+            waits = self._asked > 0 and self._working == 0
+            if last is not None and at > last and not waits and kind is not journal.OwnershipTaken:
                 self.active_microseconds += at - last
             self._last_at = at
         if kind is journal.ExecutionDue:
             self.executions += 1
+            self._working += 1
+        elif kind is journal.ExecutionFinished or kind is journal.ExecutionFailed:
+            self._working -= 1
+        elif isinstance(entry, journal.EventPublished):
+            if entry.answers is not None:
+                self._asked -= not entry.discarded
+            elif entry.event.answered_by:
+                self._asked += not entry.discarded
         elif isinstance(entry, journal.ModelCalled):
             self.model_called(entry)
 
@@ -38,6 +52,10 @@ class Tally:
         """Add the time since the last entry counted."""
         if self._last_at is not None:
             self.active_microseconds += max(now - self._last_at, 0)
+        self._last_at = now
+
+    def go_on(self, now: int) -> None:
+        """Leave out the time since the last entry counted: the run waited for people or timers (E4.6)."""
         self._last_at = now
 
     def model_called(self, call: journal.ModelCalled) -> None:

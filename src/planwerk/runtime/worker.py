@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import aclosing
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
+from planwerk.runtime.answers import ANSWERS, read_answer
 from planwerk.runtime.closing import closing_entries, error_info, exception_event
 from planwerk.runtime.driver import RunDriver
 from planwerk.runtime.errors import JournalError, RunLost
@@ -19,7 +20,7 @@ from planwerk.runtime.execution import ExecutionContext
 from planwerk.runtime.hub_sink import HubSink
 from planwerk.runtime.live import LiveChannel
 from planwerk.runtime.log_context import log_as
-from planwerk.runtime.ports import Clock, ContextStore, Journal, Lease, WorkQueue
+from planwerk.runtime.ports import NEVER, Clock, ContextStore, Journal, Lease, WorkQueue
 from planwerk.runtime.profiles import BlueprintRegistry, ProfileInvalid, UnknownBlueprint
 from planwerk.runtime.programs import Programs
 from planwerk.workflow import entries as journal
@@ -42,6 +43,8 @@ LONGEST_WAIT_SECONDS: Final = 5.0
 STOP: Final = "stop"
 """Scope of what is kept of stops that came while nobody drove the run here."""
 STOPPED_BY: Final = "by"
+PARK_SECONDS: Final = 10.0
+"""How long a run that only waits stays in memory (E7.4)."""
 HAND_OVER_SECONDS: Final = 2.0
 """How long a run may take to be handed over at a shutdown, its steps being cancelled."""
 
@@ -67,6 +70,7 @@ class Worker:
         name: Names this worker in leases and journals.
         max_runs: Runs driven at once; 0 drives none.
         is_helper: Another process serves: runs of blueprints that are not here are left to it, not ended.
+        park_seconds: How long a run that waits for people or timers alone stays in memory.
     """
 
     def __init__(
@@ -83,6 +87,7 @@ class Worker:
         lease_seconds: float = LEASE_SECONDS,
         max_runs: int = MAX_RUNS,
         is_helper: bool = False,
+        park_seconds: float = PARK_SECONDS,
     ) -> None:
         self._journal = store
         self._queue = queue
@@ -97,12 +102,26 @@ class Worker:
         self._is_helper = is_helper
         self._left: set[RunId] = set()
         """Runs of blueprints that are not here."""
+        self._park_seconds = park_seconds
+        self._parking: dict[RunId, asyncio.TimerHandle] = {}
+        """When runs that wait leave memory."""
+        self._parked: dict[RunId, int] = {}
+        """Runs that have just left memory, and when they are to be taken at the latest."""
+        self._called: set[RunId] = set()
+        """Runs for which something was brought while they were being taken up or let go."""
+        self._undriven: set[RunId] = set()
+        """Runs that were called for, and that are leased to this worker without its knowing, or just let go."""
+        self._may_have_missed = False
+        """The queue failed: a call may have been told to nobody."""
+        self._delivering: set[asyncio.Task[None]] = set()
         self._drivers: dict[RunId, RunDriver] = {}
         self._tasks: dict[RunId, asyncio.Task[None]] = {}
         self._failures: dict[RunId, int] = {}
         """How often in a row a run could not be read or written."""
         self.who_stopped: Callable[[journal.RunOpened], Awaitable[str | None]] | None = None
         """Asked when a run is taken over: a stop may have been carried to a worker that died."""
+        self.accepted_answers: Callable[[RunDriver], Awaitable[None]] | None = None
+        """Asked when a run is taken over, and before a request times out: brings answers that the log has accepted."""
         self._room = asyncio.Event()
         if max_runs > 0:
             self._room.set()
@@ -124,16 +143,22 @@ class Worker:
             except asyncio.CancelledError:
                 raise
             except Exception:
+                self._may_have_missed = True
                 log.exception("the work queue could not be read; trying again in %g s", wait)
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, LONGEST_WAIT_SECONDS)
 
     async def _take_what_comes(self) -> None:
+        if self._may_have_missed:
+            self._may_have_missed = False
+            for driver in list(self._drivers.values()):
+                if driver.is_waiting:
+                    self._in_background(self._deliver_soon(driver))
         async with aclosing(self._queue.changes()) as changes:
             waiting = asyncio.ensure_future(anext(changes))
             try:
                 while True:
-                    await asyncio.wait([waiting], timeout=min(POLL_SECONDS, self._lease_seconds))
+                    await asyncio.wait([waiting], timeout=await self._seconds_to_wait())
                     if not waiting.done():
                         await self._drop_dead_leases()
                     else:
@@ -147,6 +172,13 @@ class Worker:
                 if not waiting.cancelled():
                     waiting.exception()
 
+    async def _seconds_to_wait(self) -> float:
+        """Until the next timer, and no longer than lapsed leases are left alone."""
+        now = self._clock()
+        upcoming = await self._queue.next_time(now)
+        poll = min(POLL_SECONDS, self._lease_seconds)
+        return poll if upcoming is None else min(poll, (upcoming - now) / 1e6)
+
     async def _drop_dead_leases(self) -> None:
         """Leases of workers on this machine whose process is gone need not lapse: their runs are taken at once."""
         for owner in await self._queue.owners():
@@ -154,6 +186,8 @@ class Worker:
                 await self._queue.drop_leases(owner)
 
     async def _take_all(self) -> None:
+        for called in await self._queue.called(self._name):
+            self._call(called)
         while True:
             await self._room.wait()
             if self._closing.is_set():
@@ -173,6 +207,8 @@ class Worker:
             self._tasks[lease.run] = task
             if len(self._tasks) >= self._max_runs:
                 self._room.clear()
+                for driver in list(self._drivers.values()):
+                    self._park(driver)
 
     def drives(self, run: RunId) -> bool:
         """Whether the run is driven here and has not ended."""
@@ -185,12 +221,14 @@ class Worker:
         if driver is not None and driver.opened is not None:
             await driver.request_stop(who)
         else:
-            await self._contexts.set(STOP, run, STOPPED_BY, who)
+            await asyncio.gather(self._contexts.set(STOP, run, STOPPED_BY, who), self._queue.wake(run))
 
     async def shutdown(self, *, seconds: float = 5.0) -> None:
         """Take nothing more; give runs this long to end, then hand them over (E7.5)."""
         self._closing.set()
         self._room.set()
+        for driver in list(self._drivers.values()):
+            self._park(driver)  # nothing would come of waiting for it
         if self._tasks:
             await asyncio.wait(list(self._tasks.values()), timeout=seconds)
         await asyncio.gather(*(driver.release() for driver in list(self._drivers.values())))
@@ -199,10 +237,16 @@ class Worker:
             for task in left:
                 task.cancel()
             await asyncio.gather(*left, return_exceptions=True)
+        if self._delivering:
+            _, undelivered = await asyncio.wait(list(self._delivering), timeout=HAND_OVER_SECONDS)
+            for task in undelivered:
+                task.cancel()
+            await asyncio.gather(*undelivered, return_exceptions=True)
 
     # One run ---------------------------------------------------------------------------------------------------------
 
     async def _drive(self, lease: Lease, after: asyncio.Task[None] | None = None) -> None:
+        self._undriven.discard(lease.run)
         if after is not None:
             # Our own lease lapsed while the run was driven here (a laptop slept): its driver lets go, then we go on.
             old = self._drivers.get(lease.run)
@@ -216,14 +260,21 @@ class Worker:
         except Exception:
             log.exception("run %s could not be driven; it is taken again soon", lease.run)
             await self._wait_after_failure(lease.run)
+        until = self._parked.pop(lease.run, None)
         try:
-            await self._queue.release(lease, finished=finished)
+            # Where a call may have been told to nobody, the next owner looks for what was brought.
+            parks = until is not None and not self._may_have_missed and not self._closing.is_set()
+            if not parks or not await self._queue.park(lease, until_microseconds=until or 0):
+                await self._queue.release(lease, finished=finished)
         except Exception:
             log.exception("run %s could not be given back; it is taken again when its lease has lapsed", lease.run)
         finally:
             if self._tasks.get(lease.run) is asyncio.current_task():
                 del self._tasks[lease.run]
             self._room.set()
+        if lease.run in self._called and not finished:
+            self._called.discard(lease.run)
+            await self._wake(lease.run)
 
     async def _wait_after_failure(self, run: RunId) -> None:
         """Keep the run for a while, so that a store that is away is not asked at once again."""
@@ -256,6 +307,7 @@ class Worker:
         if finished:
             await self._contexts.forget("run", run)
             await self._contexts.forget(STOP, run)
+            await self._contexts.forget(ANSWERS, run)
         return finished
 
     async def _drive_found(self, lease: Lease, found: list[journal.Entry]) -> bool:
@@ -268,6 +320,8 @@ class Worker:
                 return False
             return await self._break_off(lease, found, error)
         self._drivers[lease.run] = driver
+        driver.when_waiting = self._park_soon
+        driver.fetch_answers = self._fetch_answers
         renewing = asyncio.get_running_loop().create_task(self._renew(driver, lease))
         try:
             return await self._until_ended(driver, lease, found)
@@ -279,6 +333,7 @@ class Worker:
             return False
         finally:
             del self._drivers[lease.run]
+            self._stay(lease.run)
             renewing.cancel()
             await asyncio.wait([renewing])
 
@@ -292,11 +347,98 @@ class Worker:
             driver.lose(RunLost(lease.run, "its journal does not fit"))
             unfit = error if isinstance(error, PlanwerkError) else NotResumable(error)
             return await self._break_off(lease, found, unfit)
+        await self._fetch_answers(driver)
         who = await self._who_stopped(driver)
         if who is not None:
             await driver.request_stop(who)
+        while lease.run in self._called and not driver.is_over:
+            self._called.discard(lease.run)
+            await self._deliver(driver)
         await driver.wait_ended()
         return True
+
+    # Runs that wait --------------------------------------------------------------------------------------------------
+
+    def _park_soon(self, driver: RunDriver) -> None:
+        """The run waits: if it still does after a while, it leaves memory."""
+        self._stay(driver.run)
+        wait = self._park_seconds if self._room.is_set() and not self._closing.is_set() else 0.0
+        self._parking[driver.run] = asyncio.get_running_loop().call_later(wait, self._park, driver)
+
+    def _stay(self, run: RunId) -> None:
+        handle = self._parking.pop(run, None)
+        if handle is not None:
+            handle.cancel()
+
+    def _park(self, driver: RunDriver) -> None:
+        due = driver.next_due
+        if driver.park():
+            self._parked[driver.run] = NEVER if due is None else due
+
+    def _call(self, run: RunId) -> None:
+        """Somebody brought something for a run that was leased to this worker: an answer, a stop."""
+        driver = self._drivers.get(run)
+        if driver is not None and driver.opened is not None and not driver.is_over:
+            self._in_background(self._deliver_soon(driver))
+        elif run in self._tasks:
+            self._called.add(run)
+        elif run not in self._undriven:
+            # It was let go a moment ago; or it was taken by a call whose answer was lost: then its lease lapses.
+            self._undriven.add(run)
+            self._in_background(self._wake(run))
+
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._delivering.add(task)
+        task.add_done_callback(self._delivering.discard)
+
+    async def _wake(self, run: RunId) -> None:
+        """Wake a run for which something was brought; a queue that is away is asked again, or it would sleep on."""
+        wait = FIRST_WAIT_SECONDS
+        while True:
+            try:
+                await self._queue.wake(run)
+                return
+            except Exception:
+                log.exception("run %s could not be woken; trying again in %g s", run, wait)
+                await asyncio.sleep(wait)
+                wait = min(wait * 2, LONGEST_WAIT_SECONDS)
+
+    async def _deliver_soon(self, driver: RunDriver) -> None:
+        try:
+            await self._deliver(driver)
+        except RunLost:
+            pass
+        except Exception:
+            log.exception("what was brought for run %s could not be read; it is looked for again", driver.run)
+            await self._wait_after_failure(driver.run)
+            self._call(driver.run)
+            return
+        if driver.is_over and not driver.schedule.ended:
+            self._call(driver.run)  # it was let go meanwhile
+
+    async def _deliver(self, driver: RunDriver) -> None:
+        """Give a run that is driven here what was brought for it: answers first, for a stop closes what is open."""
+        await self._take_answers(driver)
+        kept = await self._contexts.get(STOP, driver.run, STOPPED_BY)
+        if kept.version and not driver.is_over:
+            await driver.request_stop(str(kept.value))
+
+    async def _fetch_answers(self, driver: RunDriver) -> None:
+        """Answers that were handed in for the run, and those that the log has accepted and nobody has carried yet."""
+        await self._take_answers(driver)
+        if self.accepted_answers is not None and driver.schedule.requests and not driver.is_over:
+            await self.accepted_answers(driver)
+
+    async def _take_answers(self, driver: RunDriver) -> None:
+        for position, opened in list(driver.schedule.requests.items()):
+            kept = await self._contexts.get(ANSWERS, driver.run, opened.entry.id)
+            if kept.version and position in driver.schedule.requests and not driver.is_over:
+                event, actor = read_answer(kept.value)
+                if type(event) in opened.entry.event.answered_by:
+                    await driver.answer(position, event, actor)
+                else:
+                    log.error("the answer to request %s is of no class that answers it here", opened.entry.id)
 
     async def _who_stopped(self, driver: RunDriver) -> str | None:
         """Whether somebody asked the run to stop before this worker had it."""

@@ -14,7 +14,18 @@ from planwerk.server.openai.router import openai_router
 from planwerk.server.openapi import describe
 from planwerk.server.parts import Parts
 from planwerk.server.request_log import RequestLog
-from planwerk.server.routes import accounts, health, keys, profiles, runs, server_info, session, threads, workspaces
+from planwerk.server.routes import (
+    accounts,
+    health,
+    keys,
+    profiles,
+    requests,
+    runs,
+    server_info,
+    session,
+    threads,
+    workspaces,
+)
 from planwerk.server.sse import KEEP_ALIVE_SECONDS, SLOW_SECONDS, StreamLimits, StreamRegistry
 from planwerk.server.static_files import WebClient
 from planwerk.server.version import version
@@ -63,7 +74,7 @@ def create_app(
     app.state.hosts = frozenset(hosts)
     app.state.keep_alive_seconds = keep_alive_seconds
     problems.install(app)
-    for room in (health, server_info, session, accounts, keys, profiles, workspaces, threads, runs):
+    for room in (health, server_info, session, accounts, keys, profiles, workspaces, threads, runs, requests):
         app.include_router(room.router)
     app.include_router(openai_router(planwerk))
     app.router.default = WebClient()

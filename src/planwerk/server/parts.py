@@ -25,10 +25,10 @@ from planwerk.runtime.errors import UnknownRun
 from planwerk.runtime.forks import Forks
 from planwerk.runtime.host import Host
 from planwerk.runtime.live import LiveHub
-from planwerk.runtime.ports import RunRecord
+from planwerk.runtime.ports import Clock, RequestRecord, RunRecord
 from planwerk.runtime.profiles import BlueprintRegistry, Profile, ProfileDirectory, UnknownProfile
 from planwerk.server.request_log import concerns
-from planwerk.workflow.ids import RunId, ThreadId, WorkspaceId, parse_id
+from planwerk.workflow.ids import EventId, RunId, ThreadId, WorkspaceId, parse_id
 from planwerk.workspace.rules.errors import NotFound
 from planwerk.workspace.views import ThreadSummary
 from planwerk.workspace.workspace import Workspace
@@ -53,6 +53,7 @@ class Parts(Protocol):
     started: bool
     stateless_seconds: float
     """How long a run is kept whose request named no conversation (S4.1)."""
+    clock: Clock
 
     async def start(self) -> None: ...
 
@@ -148,6 +149,30 @@ async def find_run(parts: Parts, principal: Principal, run: str, action: Action)
     authorize(principal, action, run_resource(record))
     concerns(run=run, **({"thread": record.thread} if record.thread is not None else {}))
     return record
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRequest:
+    """What a run asks a person, and the run."""
+
+    request: RequestRecord
+    run: RunRecord
+
+
+async def find_request(parts: Parts, principal: Principal, request: str, action: Action) -> FoundRequest:
+    """A request to a person by its id alone; who may do what with it is who may with its run.
+
+    Raises:
+        NotFound: There is none, or its run is not hers.
+    """
+    identity = parse_id(request, EventId)
+    try:
+        record = await parts.host.request(identity, tenant=principal.tenant)
+        run = await find_run(parts, principal, record.run, action)
+    except (NotFound, refusals.NotFound):
+        authorize(principal, action, Resource.missing("run", request))
+        raise NotFound("request", request) from None
+    return FoundRequest(record, run)
 
 
 async def known_run(parts: Parts, run: RunId) -> RunRecord | None:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 
 from planwerk.workflow.codec import without_half_characters
-from planwerk.workspace.rules.events import ErrorInfo, FileRef, MessageRole, TitleSource, When, WorkspaceKind
+from planwerk.workspace.rules.events import (
+    ErrorInfo,
+    FileRef,
+    MessageRole,
+    RequestKind,
+    TitleSource,
+    When,
+    WorkspaceKind,
+)
 
 T = TypeVar("T")
 
@@ -144,7 +152,7 @@ class ThreadSummaryView(BaseModel):
     created: datetime
     updated: datetime
     active_run: str | None
-    last_status: Literal["completed", "failed", "stopped", "working"] | None
+    last_status: Literal["completed", "failed", "stopped", "working", "waiting"] | None
 
 
 class MessageRunView(BaseModel):
@@ -311,6 +319,84 @@ class RunView(BaseModel):
     """The position there that it goes on from."""
     expires: str | None
     """When it is deleted with all that it holds, once it has ended; None keeps it."""
+
+
+class RequestChoice(BaseModel):
+    value: str
+    label: str
+
+
+class RequestView(BaseModel):
+    """What a run asks a person, in the reader's language; once it is closed, what came of it."""
+
+    id: str
+    run: str
+    workspace: str | None
+    thread: str | None
+    profile: str | None
+    profile_name: str | None
+    kind: RequestKind
+    type: str
+    label: str
+    icon: str | None
+    question: str
+    details: str
+    """More to know, as Markdown."""
+    subject: str
+    """Of a confirmation: what is to be confirmed."""
+    choices: list[RequestChoice]
+    only_choices: bool
+    default: str | bool | None
+    confirm_label: str | None
+    decline_label: str | None
+    response_schema: dict[str, Any]
+    """JSON Schema of the answer."""
+    recipients: list[str]
+    """Accounts that may answer; everybody with access if empty."""
+    asked: str
+    expires: str | None
+    status: Literal["open", "answered", "timed_out", "closed"]
+    closed: str | None
+    answer: dict[str, Any] | None
+    answered_by: dict[str, Any] | None
+    may_answer: bool
+    """Whether the reader may answer it now."""
+
+
+ANSWER_SCHEMAS: Final[dict[str, Any]] = {
+    "oneOf": [
+        {
+            "title": "TextAnswer",
+            "description": "To an input or a question in the conversation.",
+            "type": "object",
+            "properties": {"text": {"type": "string"}},
+            "required": ["text"],
+            "additionalProperties": False,
+        },
+        {
+            "title": "ConfirmationAnswer",
+            "description": "To a confirmation.",
+            "type": "object",
+            "properties": {"confirmed": {"type": "boolean"}, "reason": {"type": "string"}},
+            "required": ["confirmed"],
+            "additionalProperties": False,
+        },
+    ]
+}
+
+
+class AnswerGiven(Given):
+    """An answer to a request; its `response_schema` says what fits."""
+
+    answer: Annotated[dict[str, Any], WithJsonSchema(ANSWER_SCHEMAS)]
+
+
+class RequestAnsweredView(BaseModel):
+    """The answer is accepted; `seq` is its place in the log, null for a run outside any thread."""
+
+    request_id: str
+    run_id: str
+    seq: int | None
 
 
 class EnvelopeView(BaseModel):

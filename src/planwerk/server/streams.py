@@ -63,7 +63,7 @@ class WorkspaceFeed:
             await stream.send("reset", {"head_seq": head})
         self._greeted.set()
         begin = head if after is None or after > head else after
-        reader = LogReader(self._principal)
+        reader = LogReader(self._principal, self._locale)
         try:
             await self._watch_active(watch)
             async with aclosing(self._space.subscribe(begin, self._threads)) as envelopes:

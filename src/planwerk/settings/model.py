@@ -134,6 +134,13 @@ class Settings(BaseSettings):
     stateless_seconds: float = Field(
         default=86_400.0, ge=0, description="How long a run of `/v1` is kept whose request named no conversation."
     )
+    park_seconds: float = Field(
+        default=10.0,
+        ge=0,
+        le=3_600,
+        description="How long a run that waits for people or timers alone stays in memory; after that it costs storage "
+        "only, until it is answered.",
+    )
     limits: LimitSettings = Field(default_factory=LimitSettings)
     log: LogSettings = Field(default_factory=LogSettings)
     demo: DemoSettings = Field(default_factory=DemoSettings)

@@ -213,6 +213,19 @@ run_records: Final = Table(
     Index(None, "thread", "started"),
 )
 
+run_requests: Final = Table(
+    "run_requests",
+    metadata,
+    _text("id", primary_key=True),
+    _text("run"),
+    _number("asked"),  # position in the run's journal
+    _text("waits_for", nullable=True),  # where it waits, while it is open: "workspace:ID" or "account:ID"
+    _number("due"),  # microseconds since the epoch; far away where it never times out
+    _text("data"),
+    Index(None, "waits_for", "due", "id"),
+    Index(None, "run", "asked"),
+)
+
 contexts: Final = Table(
     "contexts",
     metadata,

@@ -147,6 +147,18 @@ class FaultyWorkQueue:
     async def release(self, lease: Lease, *, finished: bool) -> None:
         await self._do("release", lambda: self._store.release(lease, finished=finished))
 
+    async def wake(self, run: RunId) -> None:
+        await self._do("wake", lambda: self._store.wake(run))
+
+    async def called(self, worker: str) -> list[RunId]:
+        return await self._do("called", lambda: self._store.called(worker))
+
+    async def park(self, lease: Lease, *, until_microseconds: int) -> bool:
+        return await self._do("park", lambda: self._store.park(lease, until_microseconds=until_microseconds))
+
+    async def next_time(self, now_microseconds: int) -> int | None:
+        return await self._store.next_time(now_microseconds)
+
     async def forget(self, run: RunId) -> None:
         await self._do("forget", lambda: self._store.forget(run))
 

@@ -35,6 +35,7 @@ def broken_promises(outcome: Outcome, composition: Composition, expected: Joins 
         yield from _one_stop_and_one_end(entries)
         yield from _recorded_once(entries)
         yield from _replays(entries, composition)
+        yield from _answered_once(entries)
     yield from _nothing_lost(entries, composition)
     yield from _folds_to_the_same(outcome, composition, folds)
     if expected is not None and not outcome.complaints:
@@ -89,6 +90,20 @@ def _recorded_once(entries: list[journal.Entry]) -> Iterator[str]:
         yield f"every execution that was due ends (E4.2): {', '.join(sorted(due - landed))} did not"
     for execution in published.keys() - landed:
         yield f"outputs and end are one append (E4.1): {execution} has outputs and no end"
+
+
+def _answered_once(entries: list[journal.Entry]) -> Iterator[str]:
+    """No request is answered twice, and none that is over in time goes unanswered while the run goes on (E8.1)."""
+    answers: Counter[int] = Counter()
+    for position, entry in enumerate(entries, 1):
+        if isinstance(entry, journal.EventPublished) and entry.answers is not None and not entry.discarded:
+            answers[entry.answers] += 1
+            asked = _event(entries, entry.answers)
+            if type(entry.event) not in asked.answered_by:
+                yield f"an answer is of a class that answers its request (E8.1): position {position}"
+    for position, count in answers.items():
+        if count > 1:
+            yield f"a request is answered once (E8.1): that at position {position} was {count} times"
 
 
 def _outputs_together(

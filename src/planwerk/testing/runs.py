@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,17 +19,31 @@ from planwerk.runtime.execution import ExecutionContext
 from planwerk.runtime.local import LocalRuntime, system_clock
 from planwerk.storage.in_memory.contexts import InMemoryContexts
 from planwerk.storage.in_memory.journal import InMemoryJournal
-from planwerk.testing.virtual_clock import virtual_time
+from planwerk.testing.people import Respond, answer_of
+from planwerk.testing.virtual_clock import virtual_clock, virtual_time
 from planwerk.workflow import entries as journal
 from planwerk.workflow.blueprint import Agent, AgentConfig
+from planwerk.workflow.errors import WorkflowError
 from planwerk.workflow.events import Event, ExceptionEvent, StopEvent
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
 EventT = TypeVar("EventT", bound=Event)
-Respond = Callable[[Event], Any]
 Provider = tuple[Any, Callable[[ExecutionContext], Any]]
+
+
+class Unanswered(WorkflowError):
+    """A run in a test waits for people, and nobody answers them."""
+
+    code = "unanswered"
+
+    def __init__(self, requests: Iterable[Event]) -> None:
+        names = ", ".join(dict.fromkeys(type(request).__name__ for request in requests))
+        super().__init__(
+            f"the run waits for an answer to {names} for ever: nobody answers it here (E10.1).",
+            what_to_do="Give run_workflow an answer: respond={AskBudget: '100'}, or a function of the request.",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +101,16 @@ async def run_workflow(
         start: The start event, or the text of a person's first message.
         config: The profile's settings; the blueprint's defaults if missing.
         model: What plays the model, such as a `ScriptedModel`; the offline demo model if missing.
-        respond: Called with each request to a person; returns the answer's event.
+        respond: How people answer: by class of request the answer, or a function of the request that gives it (it may
+            be async); or one such function for all. An answer is the `Answered` event, or what it holds: its fields, a
+            text, a yes or no. None leaves the request open, so that it times out.
         user: Who asks, for a start that is a text.
         providers: Pairs of a type and a function that makes it, for what your steps ask for.
 
     Raises:
         WorkflowError: The workflow breaks an obligation; nothing was started.
+        AnswerInvalid: An answer does not fit its request.
+        Unanswered: The run waits for people, and nobody answers.
     """
     models = ModelCatalogue(CatalogueSettings(), environment={}, local_servers=())
     if model is not None:
@@ -102,8 +121,8 @@ async def run_workflow(
     for annotation, provider in providers:
         provided.register(annotation, provider)
     event = UserMessageEvent(messages=(user_prompt(start),), user=user) if isinstance(start, str) else start
-    runtime = LocalRuntime(InMemoryJournal(), provided)
     with virtual_time():
+        runtime = LocalRuntime(InMemoryJournal(), provided, clock=virtual_clock())
         driver = await runtime.start(blueprint, event, config=config)
         await _follow(runtime, driver, respond)
         return RunResult(await runtime.journal.read(driver.run))
@@ -111,10 +130,32 @@ async def run_workflow(
 
 async def _follow(runtime: LocalRuntime, driver: RunDriver, respond: Respond | None) -> None:
     """Read the run to its end, answering what it asks people."""
-    async for position, entry in runtime.journal.follow(driver.run):
-        if not isinstance(entry, journal.EventPublished) or not entry.event.answered_by or respond is None:
-            continue
-        answer = respond(entry.event)
-        if inspect.isawaitable(answer):
-            answer = await answer
-        await driver.answer(position, answer)
+    waits = asyncio.Event()
+    driver.when_waiting = lambda _: waits.set()
+    unanswered: dict[int, Event] = {}
+    async with aclosing(runtime.journal.follow(driver.run)) as entries:
+        following = asyncio.ensure_future(anext(entries, None))
+        while True:
+            waiting = asyncio.ensure_future(waits.wait())
+            await asyncio.wait([following, waiting], return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+            if following.done():
+                found = following.result()
+                if found is None:
+                    return
+                position, entry = found
+                if isinstance(entry, journal.EventPublished) and entry.event.answered_by and not entry.discarded:
+                    answer = await answer_of(entry.event, respond)
+                    if answer is None:
+                        unanswered[position] = entry.event
+                    elif position in driver.schedule.requests:
+                        await driver.answer(position, answer)
+                following = asyncio.ensure_future(anext(entries, None))
+            waits.clear()
+            _refuse_to_wait_for_ever(driver, unanswered)
+
+
+def _refuse_to_wait_for_ever(driver: RunDriver, unanswered: Mapping[int, Event]) -> None:
+    open_requests = driver.schedule.requests
+    if driver.is_waiting and driver.next_due is None and open_requests.keys() <= unanswered.keys():
+        raise Unanswered(unanswered[position] for position in open_requests)

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 from collections.abc import Coroutine, Hashable
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from planwerk.runtime.answers import hand_in
 from planwerk.runtime.driver import RunDriver
 from planwerk.runtime.live import LiveHub
 from planwerk.runtime.ports import Lease
@@ -24,14 +26,22 @@ from planwerk.testing.faults import AT_APPEND, AT_CALL, FaultPlan, Kind
 from planwerk.testing.faulty_storage import FaultyJournal, FaultyWorkQueue, SharedContexts
 from planwerk.testing.folding import state_of
 from planwerk.testing.interleaving import OWNER
+from planwerk.testing.people import Respond, answer_of
 from planwerk.workflow import entries as journal
 from planwerk.workflow.blueprint import Agent, AgentConfig
 from planwerk.workflow.events import Event
 from planwerk.workflow.ids import EventId, RunId
+from planwerk.workflow.people import AskPersonEvent
 
 EPOCH_MICROSECONDS: Final = 1_800_000_000_000_000
 MAX_VIRTUAL_SECONDS: Final = 3 * 3600.0
 """No run may take longer; it is far more than the faults can cost."""
+PARK_SECONDS: Final = 5.0
+"""How long a simulated worker keeps a run that waits."""
+ANSWERED_AFTER: Final = (0.0, 0.001, 0.5, 4.9995, 5.0, 30.0, 200.0)
+"""When people answer: at once, about when the run is let go, long after."""
+ANSWERED_TWICE: Final = 0.3
+"""Share of requests to which a second, other answer comes; the first counts."""
 MAX_MOMENTS: Final = 200_000
 """Awaits of one simulated run; a run beyond it goes round in circles."""
 
@@ -45,6 +55,8 @@ class Setting:
     config: AgentConfig
     programs: Programs
     contexts: SharedContexts
+    respond: Respond | None = None
+    """How people answer what the run asks; each answer comes after a while, and some come twice."""
 
 
 @dataclass(slots=True)
@@ -96,6 +108,7 @@ class SimulatedProcess:
             programs=setting.programs,
             clock=world.now_microseconds,
             name=name,
+            park_seconds=PARK_SECONDS,
         )
         self.worker.drivers_made = []
         self.serving = self.spawn(self.worker.run())
@@ -176,6 +189,8 @@ class World:
         self._began = self.loop.time()
         self._leaving: list[asyncio.Task[None]] = []
         self._follower: asyncio.Task[None] | None = None
+        self._people = random.Random(f"people of {run}")
+        """Decides for people alone, so that what they do changes no fault."""
 
     @property
     def elapsed(self) -> float:
@@ -221,8 +236,29 @@ class World:
         await self.queue.enqueue(run)
 
     async def _follow_to_end(self) -> None:
-        async for _ in self.journal.follow(self.outcome.run):
-            pass
+        async for _, entry in self.journal.follow(self.outcome.run):
+            if isinstance(entry, journal.EventPublished) and isinstance(entry.event, AskPersonEvent):
+                self._in_background(self._answer(entry.id, entry.event))
+
+    async def _answer(self, request: EventId, event: AskPersonEvent) -> None:
+        """Answer as people do: after a while, and now and then twice."""
+        people = self._people
+        wait, twice = people.choice(ANSWERED_AFTER), people.random() < ANSWERED_TWICE
+        answer = await answer_of(event, self.setting.respond)
+        if answer is None:
+            return
+        await asyncio.sleep(wait)
+        store = self.setting.contexts.store
+        first = await hand_in(store, self.queue, self.outcome.run, request, answer, None)
+        if not first:
+            self.outcome.complaints.append(f"the first answer to {event.event_type} was refused (E8.1)")
+        if twice:
+            await asyncio.sleep(people.choice((0.0, 0.01)))
+            second = event.overdue_answer()
+            accepted = await hand_in(store, self.queue, self.outcome.run, request, second, None)
+            ended = isinstance((await self.journal.read(self.outcome.run))[-1], journal.RunEnded)
+            if accepted and not ended:
+                self.outcome.complaints.append(f"a second answer to {event.event_type} was accepted (E8.1)")
 
     async def _deliver_again(self) -> None:
         """A run that has ended may be delivered once more, and nothing comes of it."""

@@ -25,6 +25,7 @@ from planwerk.runtime.programs import Programs
 from planwerk.testing.faults import FaultPlan
 from planwerk.testing.faulty_storage import SharedContexts
 from planwerk.testing.interleaving import task_factory
+from planwerk.testing.people import Respond
 from planwerk.testing.promises import Joins, broken_promises, joins_of
 from planwerk.testing.runs import Provider
 from planwerk.testing.simulated_world import Outcome, Setting, World
@@ -80,6 +81,7 @@ def simulate(
     seeds: Iterable[int] = range(100),
     config: AgentConfig | None = None,
     model: Model | Callable[[], Model] | None = None,
+    respond: Respond | None = None,
     providers: Iterable[Provider] = (),
 ) -> SimulationReport:
     """Run a blueprint once per seed, with that seed's faults, and check what every run must keep.
@@ -92,13 +94,14 @@ def simulate(
         config: The profile's settings; the blueprint's defaults if missing.
         model: What plays the model, or what makes a new one for each run; the offline demo model if missing. A crash
             in mid-answer asks it again.
+        respond: How people answer, as of `run_workflow`; they take their time, and some answer twice.
         providers: Pairs of a type and a function that makes it, for what your steps ask for.
 
     Raises:
         SimulationFailed: A seed broke a promise.
         WorkflowError: The workflow breaks an obligation; nothing was started.
     """
-    simulation = _Simulation(blueprint, start, config, model, tuple(providers))
+    simulation = _Simulation(blueprint, start, config, model, respond, tuple(providers))
     with _quiet_logs():
         return simulation.run(seeds)
 
@@ -110,6 +113,7 @@ class _Simulation:
         start: Event | str,
         config: AgentConfig | None,
         model: Model | Callable[[], Model] | None,
+        respond: Respond | None,
         providers: Sequence[Provider],
     ) -> None:
         self._blueprint = blueprint
@@ -123,7 +127,7 @@ class _Simulation:
             provided.register(annotation, provider)
         event = UserMessageEvent(messages=(user_prompt(start),)) if isinstance(start, str) else start
         settings = config if config is not None else blueprint.config()
-        self._setting = Setting(blueprint, event, settings, Programs(provided), contexts)
+        self._setting = Setting(blueprint, event, settings, Programs(provided), contexts, respond)
         self._composition = self._setting.programs.get(blueprint, type(event), type(settings)).composition
 
     def run(self, seeds: Iterable[int]) -> SimulationReport:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import selectors
-from collections.abc import Generator
+import time
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Final, cast
@@ -56,6 +57,13 @@ def _threads_work(loop: asyncio.BaseEventLoop) -> bool:
     idle = cast("Any", executor)._idle_semaphore._value
     threads = len(cast("Any", executor)._threads)
     return threads > idle or cast("Any", executor)._work_queue.qsize() > 0
+
+
+def virtual_clock() -> Callable[[], int]:
+    """A clock of microseconds since the epoch that begins now and goes with the running loop's time."""
+    loop = asyncio.get_running_loop()
+    began, first = time.time_ns() // 1000, loop.time()
+    return lambda: began + round((loop.time() - first) * 1e6)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.capability import Capability, capability_of
 from planwerk.workflow.events import ControlEvent, Event, StartEvent, StopEvent
 from planwerk.workflow.plan import ClassPlan, Composition, Mask, ParameterPlan, ScopePlan, StepPlan, WatchedParameter
+from planwerk.workflow.requests import OutsideRequest
 from planwerk.workflow.settling import prepare
 from planwerk.workflow.steps import EventParameter, Output, Returns, Shape, StepSpec
 
@@ -156,7 +157,7 @@ class _Composer:
             entry.call = self.call(capability, entry.cls)
             entry.answers = _mask(plan, entry.call.outcomes)
         else:
-            entry.answers = _mask(plan, entry.cls.answered_by)
+            entry.answers = _mask(plan, _answers(plan, entry.cls))
         taken = [
             (step, parameter)
             for step in plan.steps
@@ -176,6 +177,13 @@ class _Composer:
                 entry.starts |= step.bit
         for step in watching:
             entry.starts |= step.bit
+
+
+def _answers(plan: ScopePlan, cls: type[Event]) -> tuple[type[Event], ...]:
+    """What may answer it from outside: that it timed out only where a step takes that, else it may not (E8.1)."""
+    timed_out = cls.timed_out() if issubclass(cls, OutsideRequest) else None
+    taken = {named for step in plan.steps for parameter in step.parameters for named in parameter.classes}
+    return tuple(answer for answer in cls.answered_by if answer is not timed_out or answer in taken)
 
 
 def declared_outcomes(capability: type[Capability], request: type[Event]) -> tuple[type[Event], ...]:

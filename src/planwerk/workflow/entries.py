@@ -83,6 +83,8 @@ class EventPublished:
     """Displayed while its execution was still working; never dispatched."""
     discarded: bool = False
     """Came after the stop; recorded, not delivered (E4.2)."""
+    actor: dict[str, Any] | None = None
+    """Of an answer: who gave it; None where nobody did, as when a time was over."""
 
 
 @dataclass(slots=True)

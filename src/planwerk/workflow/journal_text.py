@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from json.encoder import encode_basestring
 from typing import Any, Final
 
@@ -62,7 +62,7 @@ def write_entries(entries: Iterable[journal.Entry], context: Context = None) -> 
             lines.append(f'["stop",{entry.event},{entry.at}]')
         elif isinstance(entry, journal.RunOpened):
             lines.append(f'["{_OPENED}"]')
-            lines.append(_compact({name: getattr(entry, name) for name in _FIELDS[journal.RunOpened]}))
+            lines.append(_compact(_named(entry)))
         elif isinstance(entry, journal.UnknownEntry):
             lines.append(entry.text)
         else:
@@ -109,18 +109,31 @@ def _write_published(entry: journal.EventPublished, lines: list[str], context: C
     answers = entry.answers if entry.answers is not None else "null"
     flags = entry.shown | entry.discarded << 1
     named = f'{_text(wire_type(event))},"{wire_family(event)}"'
-    lines.append(f'["{_PUBLISHED}",{_text(entry.id)},{entry.at},{execution},{answers},{flags},{named}]')
+    by = f",{_compact(entry.actor)}" if entry.actor is not None else ""
+    lines.append(f'["{_PUBLISHED}",{_text(entry.id)},{entry.at},{execution},{answers},{flags},{named}{by}]')
     lines.append(write_fields(event, context))
 
 
 def _read_published(header: list[Any], body: str, context: Context) -> journal.EventPublished:
-    _, identity, at, execution, answers, flags, name, family = header
+    _, identity, at, execution, answers, flags, name, family, *by = header
     event = read_fields(name, family, body, context)
-    if not flags:
+    if not flags and not by:
         return journal.EventPublished(event, identity, at, execution, answers)
+    shown, discarded = bool(flags & 1), bool(flags & 2)
     return journal.EventPublished(
-        event, identity, at, execution, answers, shown=bool(flags & 1), discarded=bool(flags & 2)
+        event, identity, at, execution, answers, shown=shown, discarded=discarded, actor=by[0] if by else None
     )
+
+
+_DEFAULTS: Final[dict[str, Any]] = {
+    field.name: field.default for field in fields(journal.RunOpened) if field.default is not MISSING
+}
+
+
+def _named(entry: journal.RunOpened) -> dict[str, Any]:
+    """Its fields by name, without those that have their default: a run that waits for years costs what it says."""
+    values = {name: getattr(entry, name) for name in _FIELDS[journal.RunOpened]}
+    return {name: value for name, value in values.items() if name not in _DEFAULTS or value != _DEFAULTS[name]}
 
 
 def _plain(value: Any) -> Any:

@@ -80,13 +80,19 @@ class _Replaying:
     def run(self) -> Replay:
         while self._at < len(self._entries):
             entry = self._entries[self._at]
-            if self._undecided and not isinstance(entry, _OF_OWNERS):
+            if self._undecided and not self._is_before_a_decision(entry):
                 divergence = self._decide()
             else:
                 divergence = self._follow(entry)
             if divergence is not None:
                 return Replay(divergence.position - 1, self._executions, divergence)
         return Replay(self._at, self._executions)
+
+    def _is_before_a_decision(self, entry: journal.Entry) -> bool:
+        """An owner that let the run go left deciding to the next; answers brought together are taken in together."""
+        if isinstance(entry, _OF_OWNERS):
+            return True
+        return _is_answer(entry) and (self._taken_over or _is_answer(self._entries[self._at - 1]))
 
     # What the rules decide -------------------------------------------------------------------------------------------
 
@@ -179,6 +185,10 @@ class _Replaying:
 
 _OF_OWNERS: Final = (journal.OwnershipTaken, journal.OwnershipReleased, journal.ExecutionStarted)
 """What the decision is put off for: an owner that let the run go left it to the next."""
+
+
+def _is_answer(entry: journal.Entry) -> bool:
+    return isinstance(entry, journal.EventPublished) and entry.answers is not None
 
 
 def _calls_for_decision(entry: journal.Entry) -> bool:

@@ -16,7 +16,7 @@ declaration, calls before their callers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from planwerk.workflow import entries as journal
 from planwerk.workflow.binding import execution_of_one, lay_in, rebuild, take
@@ -42,6 +42,14 @@ AskKey = tuple[str, int, tuple[tuple[int, ...], ...]]
 BEING_ASKED: Final = -1
 OVERTAKEN: Final = -2
 """`Execution.asked_after` while its precondition works; else what had happened when it said no, 0 to ask it again."""
+
+
+class OpenRequest(NamedTuple):
+    """A request to a person, an agent or a timer that is not answered yet."""
+
+    scope: Scope
+    asked: Seen
+    entry: journal.EventPublished
 
 
 class Decision:
@@ -80,7 +88,7 @@ class RunSchedule:
         """Position of the last entry applied."""
         self.in_flight: dict[ExecutionId, Execution] = {}
         self.asked: dict[AskKey, Execution] = {}
-        self.requests: dict[int, tuple[Scope, Seen]] = {}
+        self.requests: dict[int, OpenRequest] = {}
         """Open requests to people, agents and timers, by position."""
         self.stop: Event | None = None
         self.ended = False
@@ -110,7 +118,9 @@ class RunSchedule:
         twin._touched = {scopes[scope] for scope in self._touched}
         twin.in_flight = {identity: made.fork(scopes[made.scope]) for identity, made in self.in_flight.items()}
         twin.asked = {key: asked.fork(scopes[asked.scope]) for key, asked in self.asked.items()}
-        twin.requests = {position: (scopes[scope], seen) for position, (scope, seen) in self.requests.items()}
+        twin.requests = {
+            position: opened._replace(scope=scopes[opened.scope]) for position, opened in self.requests.items()
+        }
         return twin
 
     # Entries in ----------------------------------------------------------------------------------------------------
@@ -147,7 +157,7 @@ class RunSchedule:
             execution = self.in_flight.get(entry.execution)
             if execution is None:
                 raise NotInFlight(entry.execution)
-            self._returned(execution, event)
+            self._returned(execution, entry)
 
     def _began(self, event: Event) -> None:
         root = self._root
@@ -165,14 +175,14 @@ class RunSchedule:
         opened = self.requests.pop(request, None)
         if opened is None:
             raise ScheduleError(f"no open request at position {request} (E8.1): it was answered or closed before.")
-        scope, asked = opened
+        scope, asked, _ = opened
         scope.expect(asked.kind.answers, asked.rounds, -1)
         kind = scope.plan.by_class[type(event)]
         self._deliver(scope, Seen(self.position, event, kind, source=asked, rounds=asked.rounds))
 
-    def _returned(self, execution: Execution, event: Event) -> None:
+    def _returned(self, execution: Execution, entry: journal.EventPublished) -> None:
         """A control event that an execution returned: a stop, a request, an outcome, or an event of its scope."""
-        scope = execution.scope
+        scope, event = execution.scope, entry.event
         place = execution.published
         execution.published = place + 1
         kind = scope.plan.by_class.get(type(event))
@@ -185,7 +195,7 @@ class RunSchedule:
         if kind.call is not None:
             self._open_call(scope, seen)
         elif kind.answers:
-            self.requests[self.position] = (scope, seen)
+            self.requests[self.position] = OpenRequest(scope, seen, entry)
             scope.expect(kind.answers, seen.rounds, 1)
             self._touched.add(scope)
         elif kind.is_outcome:

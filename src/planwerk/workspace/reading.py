@@ -79,12 +79,14 @@ def run_view(run: RunEntity, *, active: bool) -> RunView:
 
 
 def _status(thread: ThreadEntity) -> ThreadStatus | None:
-    return "working" if thread.pending else thread.last_status
+    if thread.pending:
+        return "waiting" if thread.waiting else "working"
+    return thread.last_status
 
 
 def _run_status(run: RunEntity, *, active: bool) -> RunStatus:
     if run.status is not None:
         return run.status
     if run.started is not None:
-        return "running"
+        return "waiting" if run.waiting else "running"
     return "requested" if active else "queued"

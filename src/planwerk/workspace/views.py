@@ -23,8 +23,8 @@ from planwerk.workspace.rules.events import (
 from planwerk.workspace.rules.json_values import JSONObject
 
 T = TypeVar("T")
-ThreadStatus: TypeAlias = Literal["completed", "failed", "stopped", "working"]
-RunStatus: TypeAlias = RunEnd | Literal["queued", "requested", "running"]
+ThreadStatus: TypeAlias = Literal["completed", "failed", "stopped", "working", "waiting"]
+RunStatus: TypeAlias = RunEnd | Literal["queued", "requested", "running", "waiting"]
 
 
 class _View(BaseModel):

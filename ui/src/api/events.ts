@@ -101,6 +101,167 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * AskChatEvent
+         * @description Asks in the conversation: the question is a message of the thread, and the person's next message answers it.
+         */
+        AskChatEvent: {
+            /**
+             * Details
+             * @default
+             */
+            details: string | components["schemas"]["LocaleString"];
+            /** @constant */
+            family: "both";
+            /** Question */
+            question: string | components["schemas"]["LocaleString"];
+            /**
+             * Recipients
+             * @default []
+             */
+            recipients: string[];
+            /**
+             * Timeout Seconds
+             * @default null
+             */
+            timeout_seconds: number | null;
+            /** @constant */
+            type: "AskChatEvent";
+        };
+        /**
+         * AskConfirmationEvent
+         * @description Asks a person for a yes or no.
+         *
+         *     Attributes:
+         *         subject: What is to be confirmed, shown apart from the question: the mail, the order.
+         *         confirm_label: What the yes says, in place of our own text.
+         *         decline_label: What the no says.
+         *         default: Which of both is offered first.
+         */
+        AskConfirmationEvent: {
+            /**
+             * Confirm Label
+             * @default null
+             */
+            confirm_label: string | components["schemas"]["LocaleString"] | null;
+            /**
+             * Decline Label
+             * @default null
+             */
+            decline_label: string | components["schemas"]["LocaleString"] | null;
+            /**
+             * Default
+             * @default null
+             */
+            default: boolean | null;
+            /**
+             * Details
+             * @default
+             */
+            details: string | components["schemas"]["LocaleString"];
+            /** @constant */
+            family: "both";
+            /** Question */
+            question: string | components["schemas"]["LocaleString"];
+            /**
+             * Recipients
+             * @default []
+             */
+            recipients: string[];
+            /**
+             * Subject
+             * @default
+             */
+            subject: string | components["schemas"]["LocaleString"];
+            /**
+             * Timeout Seconds
+             * @default null
+             */
+            timeout_seconds: number | null;
+            /** @constant */
+            type: "AskConfirmationEvent";
+        };
+        /**
+         * AskInputEvent
+         * @description Asks a person for a text, or to choose among some.
+         *
+         *     Attributes:
+         *         choices: The answers offered; a plain text is value and label.
+         *         only_choices: Whether nothing else is accepted, where there are choices.
+         *         default: What a blank answer stands for; the form begins with it.
+         */
+        AskInputEvent: {
+            /**
+             * Choices
+             * @default []
+             */
+            choices: (components["schemas"]["Choice"] | string)[];
+            /**
+             * Default
+             * @default null
+             */
+            default: string | null;
+            /**
+             * Details
+             * @default
+             */
+            details: string | components["schemas"]["LocaleString"];
+            /** @constant */
+            family: "both";
+            /**
+             * Only Choices
+             * @default true
+             */
+            only_choices: boolean;
+            /** Question */
+            question: string | components["schemas"]["LocaleString"];
+            /**
+             * Recipients
+             * @default []
+             */
+            recipients: string[];
+            /**
+             * Timeout Seconds
+             * @default null
+             */
+            timeout_seconds: number | null;
+            /** @constant */
+            type: "AskInputEvent";
+        };
+        /**
+         * AskPersonEvent
+         * @description A question to a person, of one of the kinds below.
+         *
+         *     Attributes:
+         *         question: What the person is asked.
+         *         details: More to know before answering, as Markdown.
+         *         timeout_seconds: After this long unanswered, the request is answered by its `TimedOut`, which a step then has
+         *             to take; None waits for ever.
+         *         recipients: Ids of the accounts that may answer, of those with access to the thread; empty is all of them.
+         */
+        AskPersonEvent: {
+            /**
+             * Details
+             * @default
+             */
+            details: string | components["schemas"]["LocaleString"];
+            /** @constant */
+            family: "both";
+            /** Question */
+            question: string | components["schemas"]["LocaleString"];
+            /**
+             * Recipients
+             * @default []
+             */
+            recipients: string[];
+            /**
+             * Timeout Seconds
+             * @default null
+             */
+            timeout_seconds: number | null;
+            /** @constant */
+            type: "AskPersonEvent";
+        };
+        /**
          * Block
          * @description A piece of the prompt: an instruction, or data, which is framed.
          *
@@ -128,6 +289,50 @@ export interface components {
              * @default
              */
             title: string;
+        };
+        /**
+         * ChatAnsweredEvent
+         * @description A person's next message.
+         *
+         *     Attributes:
+         *         text: The message.
+         *         message_id: Its id in the thread; None where it was given otherwise.
+         */
+        ChatAnsweredEvent: {
+            /** @constant */
+            family: "both";
+            /**
+             * Message Id
+             * @default null
+             */
+            message_id: string | null;
+            /** Text */
+            text: string;
+            /** @constant */
+            type: "ChatAnsweredEvent";
+        };
+        /**
+         * ChatTimedOutEvent
+         * @description The person wrote nothing in time.
+         */
+        ChatTimedOutEvent: {
+            /** @constant */
+            family: "both";
+            /** @constant */
+            type: "ChatTimedOutEvent";
+        };
+        /**
+         * Choice
+         * @description One of the answers offered: `value` is what the step gets, `label` what people read.
+         */
+        Choice: {
+            /**
+             * Label
+             * @default
+             */
+            label: string | components["schemas"]["LocaleString"];
+            /** Value */
+            value: string;
         };
         /**
          * CompleteConversationEvent
@@ -164,6 +369,37 @@ export interface components {
             history: Record<string, never>[];
             /** @constant */
             type: "ComposePromptEvent";
+        };
+        /**
+         * ConfirmationAnsweredEvent
+         * @description A person's yes or no.
+         *
+         *     Attributes:
+         *         confirmed: Whether the person said yes.
+         *         reason: What the person said with it.
+         */
+        ConfirmationAnsweredEvent: {
+            /** Confirmed */
+            confirmed: boolean;
+            /** @constant */
+            family: "both";
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /** @constant */
+            type: "ConfirmationAnsweredEvent";
+        };
+        /**
+         * ConfirmationTimedOutEvent
+         * @description Nobody decided in time.
+         */
+        ConfirmationTimedOutEvent: {
+            /** @constant */
+            family: "both";
+            /** @constant */
+            type: "ConfirmationTimedOutEvent";
         };
         /**
          * ContextualizeConversationEvent
@@ -344,6 +580,31 @@ export interface components {
          */
         GateLabel: "identity" | "abilities" | "behaviour" | "small_talk" | "normal";
         /**
+         * InputAnsweredEvent
+         * @description A person's answer to an input.
+         *
+         *     Attributes:
+         *         text: What was written, or the value of the choice.
+         */
+        InputAnsweredEvent: {
+            /** @constant */
+            family: "both";
+            /** Text */
+            text: string;
+            /** @constant */
+            type: "InputAnsweredEvent";
+        };
+        /**
+         * InputTimedOutEvent
+         * @description Nobody answered an input in time.
+         */
+        InputTimedOutEvent: {
+            /** @constant */
+            family: "both";
+            /** @constant */
+            type: "InputTimedOutEvent";
+        };
+        /**
          * KnowledgeReference
          * @description A collection, or one document of it, that a person pointed to; `label` is what people read.
          */
@@ -408,6 +669,16 @@ export interface components {
             type: "LLMStopEvent";
         };
         /**
+         * LocaleString
+         * @description A text per language: `LocaleString(en="Search", de="Suche")`. A plain string counts for every locale.
+         */
+        LocaleString: {
+            /** Texts */
+            texts: {
+                [key: string]: string;
+            };
+        };
+        /**
          * MessageClearedEvent
          * @description The gate let the message through; only now anything else begins (C1.1).
          */
@@ -461,6 +732,11 @@ export interface components {
              */
             parent_id: string | null;
             /**
+             * Request Id
+             * @default null
+             */
+            request_id: string | null;
+            /**
              * Role
              * @enum {string}
              */
@@ -503,6 +779,16 @@ export interface components {
             kind: components["schemas"]["GateLabel"];
             /** @constant */
             type: "MetaQuestionAskedEvent";
+        };
+        /**
+         * OutsideRequest
+         * @description A request answered from outside the run; subclass `HumanInTheLoop.Input` and its siblings, or `Timer`.
+         */
+        OutsideRequest: {
+            /** @constant */
+            family: "both";
+            /** @constant */
+            type: "OutsideRequest";
         };
         /**
          * PromptComposedEvent
@@ -588,6 +874,85 @@ export interface components {
             /** @constant */
             type: "RefusalStopEvent";
         };
+        /**
+         * RequestAnswered
+         * @description A person answered; that is the acceptance, and the starter carries it into the run (E7.9).
+         */
+        RequestAnswered: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "input" | "confirmation" | "chat";
+            /** Request Id */
+            request_id: string;
+            /** Response */
+            response: {
+                [key: string]: unknown;
+            };
+            /** Run Id */
+            run_id: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * RequestClosed
+         * @description No answer is accepted any more: the time was over, or the run ended.
+         */
+        RequestClosed: {
+            /**
+             * Reason
+             * @enum {string}
+             */
+            reason: "answered" | "timed_out" | "run_ended";
+            /** Request Id */
+            request_id: string;
+            /** Run Id */
+            run_id: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * RequestOpened
+         * @description A run asks a person; `request` is the event that asks, as written.
+         */
+        RequestOpened: {
+            /**
+             * Expires
+             * @default null
+             */
+            expires: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "input" | "confirmation" | "chat";
+            /**
+             * Profile
+             * @default
+             */
+            profile: string;
+            /**
+             * Profile Name
+             * @default
+             */
+            profile_name: string;
+            /**
+             * Recipients
+             * @default []
+             */
+            recipients: string[];
+            /** Request */
+            request: {
+                [key: string]: unknown;
+            };
+            /** Request Id */
+            request_id: string;
+            /** Run Id */
+            run_id: string;
+        } & {
+            [key: string]: unknown;
+        };
         /** RunEnded */
         RunEnded: {
             /**
@@ -624,7 +989,27 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        RunEvent: components["schemas"]["AnswerCheckpointEvent"] | components["schemas"]["AnswerInterruptedEvent"] | components["schemas"]["CompleteConversationEvent"] | components["schemas"]["ComposePromptEvent"] | components["schemas"]["ContextualizeConversationEvent"] | components["schemas"]["ConversationContextualizedEvent"] | components["schemas"]["ExceptionEvent"] | components["schemas"]["FollowUpsSuggestedEvent"] | components["schemas"]["LLMEvent"] | components["schemas"]["LLMStopEvent"] | components["schemas"]["MessageClearedEvent"] | components["schemas"]["MetaQuestionAskedEvent"] | components["schemas"]["PromptComposedEvent"] | components["schemas"]["QuestionCondensedEvent"] | components["schemas"]["RefusalStopEvent"] | components["schemas"]["StartEvent"] | components["schemas"]["SteeringMessageEvent"] | components["schemas"]["StepWarningEvent"] | components["schemas"]["StopEvent"] | components["schemas"]["TitleSuggestedEvent"] | components["schemas"]["UserMessageEvent"];
+        RunEvent: components["schemas"]["AnswerCheckpointEvent"] | components["schemas"]["AnswerInterruptedEvent"] | components["schemas"]["AskChatEvent"] | components["schemas"]["AskConfirmationEvent"] | components["schemas"]["AskInputEvent"] | components["schemas"]["AskPersonEvent"] | components["schemas"]["ChatAnsweredEvent"] | components["schemas"]["ChatTimedOutEvent"] | components["schemas"]["CompleteConversationEvent"] | components["schemas"]["ComposePromptEvent"] | components["schemas"]["ConfirmationAnsweredEvent"] | components["schemas"]["ConfirmationTimedOutEvent"] | components["schemas"]["ContextualizeConversationEvent"] | components["schemas"]["ConversationContextualizedEvent"] | components["schemas"]["ExceptionEvent"] | components["schemas"]["FollowUpsSuggestedEvent"] | components["schemas"]["InputAnsweredEvent"] | components["schemas"]["InputTimedOutEvent"] | components["schemas"]["LLMEvent"] | components["schemas"]["LLMStopEvent"] | components["schemas"]["MessageClearedEvent"] | components["schemas"]["MetaQuestionAskedEvent"] | components["schemas"]["OutsideRequest"] | components["schemas"]["PromptComposedEvent"] | components["schemas"]["QuestionCondensedEvent"] | components["schemas"]["RefusalStopEvent"] | components["schemas"]["StartEvent"] | components["schemas"]["SteeringMessageEvent"] | components["schemas"]["StepWarningEvent"] | components["schemas"]["StopEvent"] | components["schemas"]["Timer"] | components["schemas"]["TimerFiredEvent"] | components["schemas"]["TitleSuggestedEvent"] | components["schemas"]["UserMessageEvent"];
+        /**
+         * RunPaused
+         * @description Nothing of the run works: it waits for people, other runs or timers (E1.8).
+         */
+        RunPaused: {
+            /**
+             * Requests
+             * @default []
+             */
+            requests: string[];
+            /** Run Id */
+            run_id: string;
+            /**
+             * Until
+             * @default null
+             */
+            until: string | null;
+        } & {
+            [key: string]: unknown;
+        };
         /**
          * RunRequested
          * @description A run is to answer a message; the starter opens a thread's runs one after another (E7.9).
@@ -659,6 +1044,16 @@ export interface components {
              * @enum {string}
              */
             when: "next" | "instead" | "now";
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * RunResumed
+         * @description The run works again.
+         */
+        RunResumed: {
+            /** Run Id */
+            run_id: string;
         } & {
             [key: string]: unknown;
         };
@@ -791,6 +1186,43 @@ export interface components {
             title: string;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * Timer
+         * @description Waits without holding a worker: the run goes on with `Timer.Fired`, on any worker, also after a restart.
+         *
+         *     Make one with `Timer.after` or `Timer.at`; a second, distinct use is a subclass: `class Reminder(Timer): ...` is
+         *     taken as `Reminder.Fired`.
+         *
+         *     Attributes:
+         *         seconds: From the moment it is returned.
+         *         until: Or a point in time; one that has passed fires at once.
+         */
+        Timer: {
+            /** @constant */
+            family: "both";
+            /**
+             * Seconds
+             * @default null
+             */
+            seconds: number | null;
+            /** @constant */
+            type: "Timer";
+            /**
+             * Until
+             * @default null
+             */
+            until: string | null;
+        };
+        /**
+         * TimerFiredEvent
+         * @description The time of a timer has come.
+         */
+        TimerFiredEvent: {
+            /** @constant */
+            family: "both";
+            /** @constant */
+            type: "TimerFiredEvent";
         };
         /**
          * TitleSuggestedEvent

@@ -92,6 +92,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/inbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Inbox
+         * @description Everything that waits for the asking person, across threads: what expires first, then what was asked first.
+         */
+        get: operations["read_inbox"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/keys": {
         parameters: {
             query?: never;
@@ -204,6 +224,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/requests/{request_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Request
+         * @description What a run asks, or asked, a person.
+         */
+        get: operations["read_request"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/requests/{request_id}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer Request
+         * @description Answer a request: 202 once the answer is accepted, and the run goes on. The first answer counts.
+         */
+        post: operations["answer_request"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs": {
         parameters: {
             query?: never;
@@ -303,6 +363,26 @@ export interface paths {
          * @description Re-drive a run that has ended from its journal (E7.8): nothing is executed, and no model is called.
          */
         post: operations["replay_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run}/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Requests
+         * @description All that a run has asked people, in the order in which it did; answered ones too.
+         */
+        get: operations["list_requests"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -755,6 +835,19 @@ export interface components {
             role: components["schemas"]["Role"];
         };
         /**
+         * AnswerGiven
+         * @description An answer to a request; its `response_schema` says what fits.
+         */
+        AnswerGiven: {
+            /** Answer */
+            answer: {
+                text: string;
+            } | {
+                confirmed: boolean;
+                reason?: string;
+            };
+        };
+        /**
          * Applied
          * @description The artifact has this version now.
          */
@@ -997,6 +1090,13 @@ export interface components {
         Items_ProfileView_: {
             /** Items */
             items: components["schemas"]["ProfileView"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Items[RequestView] */
+        Items_RequestView_: {
+            /** Items */
+            items: components["schemas"]["RequestView"][];
             /** Next */
             next?: string | null;
         };
@@ -1411,6 +1511,97 @@ export interface components {
             executions: number;
         };
         /**
+         * RequestAnsweredView
+         * @description The answer is accepted; `seq` is its place in the log, null for a run outside any thread.
+         */
+        RequestAnsweredView: {
+            /** Request Id */
+            request_id: string;
+            /** Run Id */
+            run_id: string;
+            /** Seq */
+            seq: number | null;
+        };
+        /** RequestChoice */
+        RequestChoice: {
+            /** Label */
+            label: string;
+            /** Value */
+            value: string;
+        };
+        /**
+         * RequestView
+         * @description What a run asks a person, in the reader's language; once it is closed, what came of it.
+         */
+        RequestView: {
+            /** Answer */
+            answer: {
+                [key: string]: unknown;
+            } | null;
+            /** Answered By */
+            answered_by: {
+                [key: string]: unknown;
+            } | null;
+            /** Asked */
+            asked: string;
+            /** Choices */
+            choices: components["schemas"]["RequestChoice"][];
+            /** Closed */
+            closed: string | null;
+            /** Confirm Label */
+            confirm_label: string | null;
+            /** Decline Label */
+            decline_label: string | null;
+            /** Default */
+            default: string | boolean | null;
+            /** Details */
+            details: string;
+            /** Expires */
+            expires: string | null;
+            /** Icon */
+            icon: string | null;
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "input" | "confirmation" | "chat";
+            /** Label */
+            label: string;
+            /** May Answer */
+            may_answer: boolean;
+            /** Only Choices */
+            only_choices: boolean;
+            /** Profile */
+            profile: string | null;
+            /** Profile Name */
+            profile_name: string | null;
+            /** Question */
+            question: string;
+            /** Recipients */
+            recipients: string[];
+            /** Response Schema */
+            response_schema: {
+                [key: string]: unknown;
+            };
+            /** Run */
+            run: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "open" | "answered" | "timed_out" | "closed";
+            /** Subject */
+            subject: string;
+            /** Thread */
+            thread: string | null;
+            /** Type */
+            type: string;
+            /** Workspace */
+            workspace: string | null;
+        };
+        /**
          * Role
          * @description What an account is in its tenant, the mightiest first.
          * @enum {string}
@@ -1596,7 +1787,7 @@ export interface components {
             /** Id */
             id: string;
             /** Last Status */
-            last_status: ("completed" | "failed" | "stopped" | "working") | null;
+            last_status: ("completed" | "failed" | "stopped" | "working" | "waiting") | null;
             /** Messages */
             messages: components["schemas"]["MessageView"][];
             /** Profile */
@@ -1646,7 +1837,7 @@ export interface components {
             /** Id */
             id: string;
             /** Last Status */
-            last_status: ("completed" | "failed" | "stopped" | "working") | null;
+            last_status: ("completed" | "failed" | "stopped" | "working" | "waiting") | null;
             /** Profile */
             profile: string | null;
             /** Profile Name */
@@ -1870,6 +2061,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Items_BlueprintView_"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_inbox: {
+        parameters: {
+            query?: {
+                cursor?: string | null;
+                limit?: number;
+                profile?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Items_RequestView_"];
                 };
             };
             /** @description What went wrong, and what to do. */
@@ -2144,6 +2368,74 @@ export interface operations {
             };
         };
     };
+    read_request: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                request_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestView"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    answer_request: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                request_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerGiven"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestAnsweredView"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_runs: {
         parameters: {
             query?: {
@@ -2296,6 +2588,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReplayView"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_requests: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Items_RequestView_"];
                 };
             };
             /** @description What went wrong, and what to do. */

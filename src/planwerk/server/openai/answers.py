@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,8 +39,9 @@ class Chunks:
     def refusal(self, text: str) -> Object:
         return self._delta({"refusal": text})
 
-    def last(self, finish_reason: str = "stop") -> Object:
-        return self._delta({}, finish_reason)
+    def last(self, finish_reason: str = "stop", waiting: Mapping[str, str] | None = None) -> Object:
+        """The end of the answer; with `x_run` where its run waits for a person (W1)."""
+        return {**self._delta({}, finish_reason), **({"x_run": dict(waiting)} if waiting is not None else {})}
 
     def usage(self, usage: Usage) -> Object:
         return {**self._base(), "choices": [], "usage": usage_object(usage)}
@@ -65,8 +67,9 @@ def completion(
     refusal: str | None = None,
     reasoning: str = "",
     finish_reason: str = "stop",
+    waiting: Mapping[str, str] | None = None,
 ) -> Object:
-    """A whole completion."""
+    """A whole completion; with `x_run` where its run waits for a person (W1)."""
     message: Object = {
         "role": "assistant",
         "content": text if refusal is None else (text or None),
@@ -82,6 +85,7 @@ def completion(
         "model": model,
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason}],
         "usage": usage_object(usage),
+        **({"x_run": dict(waiting)} if waiting is not None else {}),
     }
 
 

@@ -112,7 +112,7 @@ async def _complete(parts: Parts, request: Request) -> Response:
         return _task_response(parts, profile, task, asked, request)
     locale = locale_of(request, principal)
     named = conversation_of(principal, asked, request.headers)
-    turn = await begin(parts, principal, profile.slug, asked, named, locale)
+    turn = await begin(parts, principal, profile.slug, asked, named, locale, str(request.base_url))
     if not asked.stream:
         return WholeCompletion(
             lambda: _whole(turn, asked),
@@ -145,11 +145,12 @@ async def _whole(turn: Turn, asked: ChatRequest) -> dict[str, Any]:
             reasoning += piece.text if piece.kind == "reasoning" else ""
     return completion(
         asked.model,
-        turn.text,
+        turn.asked or turn.text,
         usage=turn.usage,
         refusal=turn.refusal,
         reasoning=reasoning,
         finish_reason=turn.finish_reason,
+        waiting=turn.waiting,
     )
 
 
@@ -171,7 +172,7 @@ async def _stream(turn: Turn, asked: ChatRequest, *, steps: bool, locale: str) -
         raise
     if step:
         yield event("status", {"description": step, "done": True, "hidden": True})
-    yield chunks.last(turn.finish_reason)
+    yield chunks.last(turn.finish_reason, turn.waiting)
     if asked.include_usage:
         yield chunks.usage(turn.usage)
 

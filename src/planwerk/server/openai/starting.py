@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+from planwerk import locales
 from planwerk.access.actions import Action, Resource
 from planwerk.access.authorize import authorize
 from planwerk.access.principal import Principal
 from planwerk.messages.events import UserMessageEvent
+from planwerk.runtime.ports import RequestRecord
+from planwerk.server.openai.asking import open_of, words_of
 from planwerk.server.openai.errors import BadRequest
 from planwerk.server.openai.history import check_roles, has_more_than_text, history_of, text_of
 from planwerk.server.openai.identity import Conversation
 from planwerk.server.openai.requests import ChatRequest
 from planwerk.server.openai.turns import Turn
 from planwerk.server.parts import Parts, find_thread
-from planwerk.workflow.ids import MessageId, RunId, ThreadId, WorkspaceId, new_id
+from planwerk.workflow.ids import EventId, MessageId, RunId, ThreadId, WorkspaceId, new_id
+from planwerk.workflow.people import AnswerInvalid
 from planwerk.workspace.rules.commands import LAST, CreateThread
 from planwerk.workspace.rules.errors import InvalidState
 from planwerk.workspace.views import ThreadView
 
 
 async def begin(
-    parts: Parts, principal: Principal, profile: str, request: ChatRequest, named: Conversation, locale: str
+    parts: Parts,
+    principal: Principal,
+    profile: str,
+    request: ChatRequest,
+    named: Conversation,
+    locale: str,
+    base_url: str,
 ) -> Turn:
-    """Start the run that answers a request.
+    """Start the run that answers a request, or answer what a run of the conversation asks.
+
+    Args:
+        base_url: Where the web client is, for links to it.
 
     Raises:
         BadRequest: The messages are none of this protocol.
@@ -31,10 +44,12 @@ async def begin(
     if named.thread is None:
         return await _begin_alone(parts, principal, profile, request, run, locale)
     content = _question(request)
-    turn = Turn(parts, principal, run, owned=False)
+    link = f"{base_url.rstrip('/')}/threads/{named.thread}"
+    turn = Turn(parts, principal, run, owned=False, locale=locale, link=link)
     try:
         asking = _Asking(parts, principal, profile, request.features, locale, named, named.thread)
-        turn.follow(await asking.post(content, run))
+        if not await asking.answer_open_request(content, turn):
+            turn.follow(await asking.post(content, run))
     except BaseException:
         turn.end()
         raise
@@ -51,7 +66,7 @@ async def _begin_alone(
         locale=locale,
         requested_features=request.features,
     )
-    turn = Turn(parts, principal, run, owned=True)
+    turn = Turn(parts, principal, run, owned=True, locale=locale)
     try:
         await parts.host.start(
             profile,
@@ -127,6 +142,45 @@ class _Asking:
                 return posted
         # Two models were asked at once, and the other request posted the message first.
         return await self._ask_again(workspace, run)
+
+    async def answer_open_request(self, content: str, turn: Turn) -> bool:
+        """Whether a run of the thread waits for a person: then the message is for it, and asks for no run of its own.
+
+        A text answers the first question; what needs a decision is asked again, with the place to decide it.
+        """
+        parts, named = self._parts, self._named
+        if await parts.workspaces.locate_thread(self._principal.tenant, self._thread) is None:
+            return False
+        found = await find_thread(parts, self._principal, self._thread, Action.THREAD_WRITE)
+        active = found.summary.active_run
+        asked = open_of(await parts.host.requests_of(active), parts.clock()) if active is not None else []
+        if active is None or not asked:
+            return False
+        view = await found.space.thread(found.summary.id)
+        places = {LAST, active, *(record.id for record in asked)}
+        if _holds(view, named.question) or _holds(view, named.answer):
+            return False
+        if named.before not in places and _holds(view, named.before):
+            return False  # the person goes on from an earlier message
+        await turn.go_on(active)
+        if asked[0].kind != "confirmation":
+            await self._answer(asked[0], content, turn)
+        return True
+
+    async def _answer(self, record: RequestRecord, content: str, turn: Turn) -> None:
+        request = EventId(record.id)
+        try:
+            await self._parts.host.answer(
+                request,
+                words_of(record, content),
+                actor=self._principal.actor(),
+                tenant=self._principal.tenant,
+                message_id=self._named.question,
+            )
+            turn.answers(request)
+        except AnswerInvalid as invalid:
+            cause = "; ".join(str(error["msg"]) for error in invalid.errors)
+            turn.note = locales.text("requests.misfit", self._locale, cause=cause)
 
     async def _thread_of_account(self) -> tuple[WorkspaceId, ThreadView | None]:
         """The thread's workspace, and the thread as it is; made in the private workspace where there is none."""

@@ -16,20 +16,24 @@ import logging
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from planwerk.access.principal import Principal
 from planwerk.messages.events import FollowUpsSuggestedEvent, LLMStopEvent, RefusalStopEvent
 from planwerk.runtime.errors import RunFailed
 from planwerk.runtime.live import LiveFrame, LiveSnapshot
 from planwerk.runtime.wire import RunWire
+from planwerk.server.openai.asking import as_text, asked_at_last
 from planwerk.server.parts import Parts
 from planwerk.workflow import entries as journal
 from planwerk.workflow.events import ExceptionEvent, StopEvent
-from planwerk.workflow.ids import RunId
+from planwerk.workflow.ids import EventId, RunId
+from planwerk.workflow.people import AskPersonEvent
 
 log = logging.getLogger(__name__)
 
+KNOWN_SECONDS: Final = 5.0
+"""How long an answer that ends in a question waits for the log to know of it."""
 Kind = Literal["text", "reasoning", "refusal", "step", "follow_ups"]
 FINISHES: dict[str | None, str] = {"length": "length", "content_filter": "content_filter"}
 """Of a model's reasons to end; every other is `stop`."""
@@ -77,6 +81,17 @@ class Said:
                 found += self.add(key, part["kind"], part["text"][self._lengths.get(key, 0) :])
         return found
 
+    @property
+    def anything(self) -> bool:
+        """Whether any words have been told."""
+        return bool(self._answers)
+
+    def skip(self, snapshot: LiveSnapshot) -> None:
+        """What was said up to here has been told in an earlier turn."""
+        for response in snapshot.responses:
+            for part in response["parts"]:
+                self._lengths[response["attempt"], response["response"], part["part"]] = len(part["text"])
+
     def add(self, key: tuple[int, int, int], kind: str, text: str) -> list[Piece]:
         """Words of a part: parts that follow each other are one text, others are apart, as `ModelResponse.text` is."""
         if not text or kind not in {"text", "thinking"}:
@@ -111,10 +126,16 @@ class Turn:
 
     Args:
         owned: Whether it stops when its connection closes: a request without a thread (E4.7).
+        locale: In which what it asks is told.
+        link: Where its thread is shown to people.
     """
 
-    def __init__(self, parts: Parts, principal: Principal, run: RunId, *, owned: bool) -> None:
+    def __init__(
+        self, parts: Parts, principal: Principal, run: RunId, *, owned: bool, locale: str | None = None, link: str = ""
+    ) -> None:
         self.run = run
+        self._locale = locale
+        self._link = link
         self.owned = owned
         self.usage = Usage()
         self.stop: StopEvent | None = None
@@ -125,6 +146,14 @@ class Turn:
         self._said = Said()
         self._follow_ups: tuple[str, ...] = ()
         self._ended = False
+        self._after = 0
+        """Position of the last entry that was told to the client before."""
+        self._answered: EventId | None = None
+        """The request that this turn answers."""
+        self.note = ""
+        """Said before what the run asks: why the person's message is no answer."""
+        self.asks: list[tuple[EventId, AskPersonEvent]] = []
+        """What the run asks people, where it waits at the end of the turn instead of ending."""
 
     def follow(self, run: RunId) -> None:
         """It is this run: the message had been posted before, with another."""
@@ -132,6 +161,32 @@ class Turn:
             self._watch.unfollow(self.run)
             self._watch.follow(run)
             self.run = run
+
+    async def go_on(self, run: RunId) -> None:
+        """It is this run, which waits for an answer: what it said before is not said again."""
+        self.follow(run)
+        for item in self._watch.drain():
+            if isinstance(item, LiveSnapshot):
+                self._said.skip(item)
+        self._after = len(await self._parts.host.entries(run))
+
+    def answers(self, request: EventId) -> None:
+        """The person's message is the answer to this request of the run."""
+        self._answered = request
+
+    @property
+    def asked(self) -> str:
+        """What the run asks people, as text; empty if it has ended."""
+        link = self._link if not self.owned else None
+        said = [self.note] if self.note else []
+        return "\n\n".join([*said, *(as_text(event, self._locale, link) for _, event in self.asks)])
+
+    @property
+    def waiting(self) -> dict[str, str] | None:
+        """For clients that know it: which run waits for which answer; None if none does."""
+        if not self.asks:
+            return None
+        return {"run_id": self.run, "status": "waiting", "request_id": self.asks[0][0]}
 
     @property
     def text(self) -> str:
@@ -166,11 +221,18 @@ class Turn:
             RunFailed: The run ended with an error.
         """
         wire = RunWire(self._parts.blueprints, locale) if steps else None
-        async with aclosing(self._entries_and_frames()) as found:
-            async for item in found:
-                for piece in self._live() if item is None else self._journaled(item, wire):
-                    yield piece
-        self._ended = True
+        self.asks = await self._open_requests()
+        if not self.asks:
+            async with aclosing(self._entries_and_frames()) as found:
+                async for item in found:
+                    for piece in self._live() if item is None else self._journaled(item, wire):
+                        yield piece
+                    if isinstance(item, journal.ExecutionFinished) and (asks := await self._open_requests()):
+                        self.asks = asks
+                        break
+        if self.asks and not self.owned:
+            await self._until_answerable(self.asks[0][0])
+        self._ended = not self.asks
         for piece in self._last():
             yield piece
         if isinstance(self.stop, ExceptionEvent):
@@ -178,7 +240,7 @@ class Turn:
 
     async def _entries_and_frames(self) -> AsyncGenerator[journal.Entry | None]:
         """The journal's entries as they come, and None each time there may be live frames."""
-        async with aclosing(self._parts.host.follow(self.run)) as entries:
+        async with aclosing(self._parts.host.follow(self.run, self._after)) as entries:
             live = asyncio.ensure_future(self._watch.wait())
             entry = asyncio.ensure_future(anext(entries))
             try:
@@ -197,6 +259,20 @@ class Turn:
                 for task in (live, entry):
                     task.cancel()
                 await asyncio.gather(live, entry, return_exceptions=True)
+
+    async def _open_requests(self) -> list[tuple[EventId, AskPersonEvent]]:
+        """What the run asks people, if it does nothing else now."""
+        return asked_at_last(await self._parts.host.entries(self.run), self._answered) or []
+
+    async def _until_answerable(self, request: EventId) -> None:
+        """Until the log knows of the request: the client's next message may come at once, and is its answer."""
+        try:
+            async with asyncio.timeout(KNOWN_SECONDS), aclosing(self._parts.workspaces.changes()) as changes:
+                async for _ in changes:
+                    if await self._parts.host.is_answerable(request):
+                        return
+        except TimeoutError:
+            log.warning("request %s was not in the log after %g s", request, KNOWN_SECONDS)
 
     async def close(self) -> None:
         """The connection is gone or the answer complete: a run that the request owns does not go on without it."""
@@ -239,6 +315,9 @@ class Turn:
     def _last(self) -> list[Piece]:
         """What is left to tell once the run has ended."""
         found = self._live()
+        if self.asks:
+            joint = "\n\n" if self._said.anything else ""
+            return [*found, Piece("text", f"{joint}{self.asked}")]
         if self.refusal is not None:
             found.append(Piece("refusal", self.refusal))
         elif self.text:

@@ -10,14 +10,14 @@ from planwerk.access.actions import Action
 from planwerk.access.actors import UserActor
 from planwerk.server.authentication import SignedIn
 from planwerk.server.log_entries import LogReader
-from planwerk.server.parts import Installed, find_workspace, locale_of
+from planwerk.server.parts import Installed, find_request, find_workspace, locale_of
 from planwerk.server.routes.threads import summary_view
 from planwerk.server.shapes import CommandGiven, EnvelopeView, Items, LogPage, ThreadSummaryView, WorkspaceView
 from planwerk.server.streams import workspace_stream
 from planwerk.workflow.ids import ThreadId, parse_id
-from planwerk.workspace.rules.commands import COMMAND, PostMessage, RequestRun
-from planwerk.workspace.rules.errors import Forbidden
-from planwerk.workspace.rules.outcomes import Outcome
+from planwerk.workspace.rules.commands import COMMAND, AnswerRequest, PostMessage, RequestRun
+from planwerk.workspace.rules.errors import Forbidden, NotFound
+from planwerk.workspace.rules.outcomes import Outcome, Recorded
 
 router = APIRouter(tags=["workspaces"])
 
@@ -49,6 +49,7 @@ async def list_threads(
 
 @router.get("/api/workspaces/{workspace}/log", operation_id="read_log")
 async def read_log(
+    request: Request,
     parts: Installed,
     principal: SignedIn,
     workspace: str,
@@ -63,7 +64,7 @@ async def read_log(
     named = [parse_id(thread, ThreadId) for thread in threads.split(",") if thread] if threads is not None else None
     amount = limit if limit is not None or last is not None else 1000
     found = await space.read(after_seq=after_seq, before_seq=before_seq, threads=named, limit=amount, last=last)
-    reader = LogReader(principal)
+    reader = LogReader(principal, locale_of(request, principal))
     items = [EnvelopeView.model_validate(reader.wire(envelope)) for envelope in found]
     return LogPage(items=items, head_seq=await space.head_seq())
 
@@ -84,7 +85,20 @@ async def send_command(
             f"{command.type} is not sent as a bare command: its run needs a profile.",
             what_to_do="POST it to /api/threads/{thread}/messages or /api/threads/{thread}/runs.",
         )
-    return await space.send(command, command_id=given.command_id or idempotency_key)
+    command_id = given.command_id or idempotency_key
+    if isinstance(command, AnswerRequest):
+        found = await find_request(parts, principal, command.request_id, Action.RUN_ANSWER)
+        if found.request.workspace != space.id:
+            raise NotFound("request", command.request_id)
+        answered = await parts.host.answer(
+            command.request_id,
+            command.response,
+            actor=principal.actor(),
+            tenant=principal.tenant,
+            command_id=command_id,
+        )
+        return Recorded(seq=answered.seq or await space.head_seq(), run_id=answered.run_id)
+    return await space.send(command, command_id=command_id)
 
 
 @router.get(

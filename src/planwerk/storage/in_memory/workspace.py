@@ -297,7 +297,7 @@ class InMemoryWorkspaceStorage:
         while place is not None and at is not None:
             found = place.messages.get(at)
             if found is None and path and RunId(at) in place.runs:
-                found = place.messages.get(place.runs[RunId(at)].message)
+                found = place.messages.get(place.runs[RunId(at)].parent_of_reply)
             if found is None or found.retracted:
                 break
             path.insert(0, found)

@@ -36,6 +36,10 @@ KEEP: Final = "INSERT OR IGNORE INTO contents (scope, hash, data) VALUES (?, ?, 
 CONTENT: Final = "SELECT data FROM contents WHERE scope = ? AND hash = ?"
 
 
+REMEMBERED_RUNS: Final = 2_000
+"""Of how many runs it is remembered which contents are stored: a run that waits outside memory needs none (E7.4)."""
+
+
 class SqliteJournal:
     """Port `Journal` on one file."""
 
@@ -43,7 +47,7 @@ class SqliteJournal:
         self._database = database
         self._wakeups = WakeUps(database.changes)
         self._stored: dict[RunId, set[str]] = {}
-        """Contents stored for certain, per run that is written here."""
+        """Contents stored for certain, of the runs written here last; of others they are offered again."""
 
     async def append(self, run: RunId, entries: Sequence[Entry], *, expected_version: int, fence: int) -> int:
         sink = _Sink(self._stored.get(run))
@@ -61,6 +65,8 @@ class SqliteJournal:
         await self._database.write(write)
         if sink.new:
             self._stored.setdefault(run, set()).update(sink.new)
+            if len(self._stored) > REMEMBERED_RUNS:
+                del self._stored[next(iter(self._stored))]
         if isinstance(entries[-1], RunEnded):
             self._stored.pop(run, None)
         self._wakeups.wake(run)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import asdict
+from dataclasses import MISSING, Field, fields
 from typing import Any, Final
 
 from planwerk.runtime.ports import ANY_RUN, RecordPlace, RunFilter, RunRecord
 from planwerk.storage.sqlite.database import SqliteDatabase
+
+IN_COLUMNS: Final = ("run", "tenant", "workspace", "thread", "status", "started_microseconds")
+"""Fields that have a column of their own, in the order in which they are read."""
+OTHERS: Final = tuple(field for field in fields(RunRecord) if field.name not in IN_COLUMNS)
+COLUMNS: Final = "run, tenant, workspace, thread, status, started, data"
 
 PUT: Final = """
     INSERT INTO run_records (run, tenant, workspace, thread, owner, profile, status, started, expires, data)
@@ -17,8 +22,8 @@ PUT: Final = """
     WHERE json_extract(run_records.data, '$.ended_microseconds') IS NULL
        OR json_extract(excluded.data, '$.ended_microseconds') IS NOT NULL
 """
-GET: Final = "SELECT data FROM run_records WHERE run = ?"
-OF_THREAD: Final = "SELECT data FROM run_records WHERE tenant = ? AND thread = ? ORDER BY started, run"
+GET: Final = f"SELECT {COLUMNS} FROM run_records WHERE run = ?"
+OF_THREAD: Final = f"SELECT {COLUMNS} FROM run_records WHERE tenant = ? AND thread = ? ORDER BY started, run"
 EXPIRED: Final = "SELECT run FROM run_records WHERE expires <= ? ORDER BY expires LIMIT ?"
 FORGET: Final = "DELETE FROM run_records WHERE run = ?"
 
@@ -40,7 +45,7 @@ class SqliteRunRecords:
             record.status,
             record.started_microseconds,
             record.expires_microseconds if record.ended_microseconds is not None else None,
-            json.dumps(asdict(record), ensure_ascii=False),
+            json.dumps(_data(record), ensure_ascii=False, separators=(",", ":")),
         )
         await self._database.write(lambda connection: connection.execute(PUT, row))
 
@@ -76,10 +81,27 @@ class SqliteRunRecords:
             conditions.append("(started, run) < (?, ?)")
             values += before
         order = "ORDER BY started DESC, run DESC LIMIT ?"
-        return self._find(f"SELECT data FROM run_records WHERE {' AND '.join(conditions)} {order}", (*values, limit))
+        statement = f"SELECT {COLUMNS} FROM run_records WHERE {' AND '.join(conditions)} {order}"
+        return self._find(statement, (*values, limit))
 
     def _find(self, statement: str, parameters: tuple[Any, ...]) -> list[RunRecord]:
         def find(connection: sqlite3.Connection) -> list[Any]:
             return connection.execute(statement, parameters).fetchall()
 
-        return [RunRecord(**json.loads(row[0])) for row in self._database.read(find)]
+        return [_record(row) for row in self._database.read(find)]
+
+
+def _data(record: RunRecord) -> dict[str, Any]:
+    """What stands in no column and is not what a record has by default."""
+    values = {field.name: getattr(record, field.name) for field in OTHERS}
+    return {field.name: values[field.name] for field in OTHERS if values[field.name] != _default(field)}
+
+
+def _default(field: Field[Any]) -> Any:
+    return {} if field.default_factory is not MISSING else None if field.default is MISSING else field.default
+
+
+def _record(row: tuple[Any, ...]) -> RunRecord:
+    *columns, text = row
+    defaults = {field.name: _default(field) for field in OTHERS}
+    return RunRecord(**dict(zip(IN_COLUMNS, columns, strict=True)), **{**defaults, **json.loads(text)})

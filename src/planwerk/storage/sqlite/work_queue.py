@@ -1,4 +1,8 @@
-"""The work queue on SQLite: a row per run that has something to do; taking one is one transaction (E7.3)."""
+"""The work queue on SQLite: a row per run that has something to do; taking one is one transaction (E7.3).
+
+`not_before` says of a run that nobody holds from when on it may be taken, and of a leased one whether it was enqueued
+since. So taking, calling and waking each look into one place of the index, however many runs are parked.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,33 @@ import sqlite3
 from collections.abc import AsyncGenerator, Collection
 from typing import Any, Final
 
-from planwerk.runtime.ports import Lease
+from planwerk.runtime.ports import NEVER, Lease
 from planwerk.storage.sqlite.database import SqliteDatabase
 from planwerk.storage.wakeups import WakeUps
 from planwerk.workflow.ids import RunId
 
-ENQUEUE: Final = """
+TAKEN: Final = -2
+"""As `not_before` of a leased run."""
+CALLED: Final = -1
+"""The same, once it was enqueued again."""
+
+ENQUEUE: Final = f"""
     INSERT INTO run_queue (run, fence, lease_owner, lease_until, not_before) VALUES (?, 0, NULL, 0, ?)
-    ON CONFLICT (run) DO UPDATE SET not_before = excluded.not_before
+    ON CONFLICT (run) DO UPDATE SET
+        not_before = CASE WHEN lease_owner IS NULL THEN excluded.not_before ELSE {CALLED} END
 """
+WAKE: Final = f"""
+    UPDATE run_queue SET not_before = CASE WHEN lease_owner IS NULL THEN 0 ELSE {CALLED} END WHERE run = ?
+"""
+FIND_CALLED: Final = f"SELECT 1 FROM run_queue WHERE not_before = {CALLED} AND lease_owner = ? LIMIT 1"
+CALL: Final = f"""
+    UPDATE run_queue SET not_before = {TAKEN} WHERE not_before = {CALLED} AND lease_owner = ? RETURNING run
+"""
+PARK: Final = f"""
+    UPDATE run_queue SET lease_owner = NULL, lease_until = 0, not_before = ?
+    WHERE run = ? AND fence = ? AND not_before = {TAKEN}
+"""
+NEXT: Final = "SELECT min(not_before) FROM run_queue WHERE not_before > ?"
 FREE: Final = """
     SELECT run FROM run_queue WHERE not_before <= ?1 AND lease_until <= ?1 ORDER BY not_before, run LIMIT 1
 """
@@ -24,8 +46,9 @@ FREE_BUT: Final = """
     AND run NOT IN (SELECT value FROM json_each(?2)) ORDER BY not_before, run LIMIT 1
 """
 FREE_RUN: Final = "SELECT run FROM run_queue WHERE run = ?2 AND not_before <= ?1 AND lease_until <= ?1"
-TAKE: Final = """
-    UPDATE run_queue SET fence = fence + 1, lease_owner = ?, lease_until = ? WHERE run = ? RETURNING fence
+TAKE: Final = f"""
+    UPDATE run_queue SET fence = fence + 1, lease_owner = ?, lease_until = ?, not_before = {TAKEN}
+    WHERE run = ? RETURNING fence
 """
 RENEW: Final = "UPDATE run_queue SET lease_until = ? WHERE run = ? AND fence = ?"
 FINISH: Final = "DELETE FROM run_queue WHERE run = ? AND fence = ?"
@@ -79,6 +102,30 @@ class SqliteWorkQueue:
         await self._database.write(lambda connection: connection.execute(statement, (lease.run, lease.fence)))
         if not finished:
             self._wakeups.wake()
+
+    async def wake(self, run: RunId) -> None:
+        await self._database.write(lambda connection: connection.execute(WAKE, (run,)))
+        self._wakeups.wake()
+
+    async def called(self, worker: str) -> list[RunId]:
+        def find(connection: sqlite3.Connection) -> bool:
+            return connection.execute(FIND_CALLED, (worker,)).fetchone() is not None
+
+        def call(connection: sqlite3.Connection) -> list[RunId]:
+            return [RunId(row[0]) for row in connection.execute(CALL, (worker,)).fetchall()]
+
+        return await self._database.write(call) if self._database.read(find) else []
+
+    async def park(self, lease: Lease, *, until_microseconds: int) -> bool:
+        row = (until_microseconds, lease.run, lease.fence)
+        parked = await self._database.write(lambda connection: connection.execute(PARK, row).rowcount) == 1
+        if parked and until_microseconds < NEVER:
+            self._wakeups.wake()  # whoever waits for the next time has to wait for this one
+        return parked
+
+    async def next_time(self, now_microseconds: int) -> int | None:
+        rows = self._database.read(lambda connection: connection.execute(NEXT, (now_microseconds,)).fetchall())
+        return rows[0][0]
 
     async def forget(self, run: RunId) -> None:
         await self._database.write(lambda connection: connection.execute(FORGET, (run,)))

@@ -54,7 +54,8 @@ SAVE_MESSAGE: Final = """
 
 SAVE_RUN: Final = """
     INSERT INTO thread_runs (workspace, id, thread, message, ended, requested_seq, data) VALUES (?,?,?,?,?,?,?)
-    ON CONFLICT (workspace, id) DO UPDATE SET ended = excluded.ended, data = excluded.data"""
+    ON CONFLICT (workspace, id) DO UPDATE SET message = excluded.message, ended = excluded.ended, data = excluded.data
+"""
 
 SAVE_ARTIFACT: Final = """
     INSERT INTO artifacts (workspace, id, type, archived, created, data) VALUES (?,?,?,?,?,?)
@@ -111,7 +112,7 @@ def save_entity(connection: sqlite3.Connection, workspace: WorkspaceId, entity: 
             connection.execute(SAVE_MESSAGE, (workspace, *values))
         case RunEntity():
             ended = entity.ended is not None
-            values = (entity.id, entity.thread, entity.message, ended, entity.requested_seq, data)
+            values = (entity.id, entity.thread, entity.parent_of_reply, ended, entity.requested_seq, data)
             connection.execute(SAVE_RUN, (workspace, *values))
         case ArtifactEntity():
             values = (entity.id, entity.type, entity.archived, wire_time(entity.created), data)

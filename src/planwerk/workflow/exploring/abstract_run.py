@@ -149,7 +149,7 @@ class AbstractRun:
 
     def _requests(self) -> Iterable[list[tuple[int, Seen]]]:
         groups: dict[Hashable, list[tuple[int, Seen]]] = {}
-        for position, (_, seen) in self.schedule.requests.items():
+        for position, (_, seen, _) in self.schedule.requests.items():
             groups.setdefault((seen.kind.index, seen.rounds), []).append((position, seen))
         return groups.values()
 

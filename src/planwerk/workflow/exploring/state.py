@@ -44,7 +44,7 @@ def _active(schedule: RunSchedule, scope: Scope, reach: Reach) -> Iterator[Activ
         yield reach.from_step[made.step.index], made.rounds
     for index in scope.waiting:
         yield reach.from_step[index], scope.waiting_rounds[index]
-    for _, seen in schedule.requests.values():
+    for _, seen, _ in schedule.requests.values():
         yield _answers(reach, seen.kind.answers), seen.rounds
 
 
@@ -76,7 +76,7 @@ class _State:
         held = ((made.step, made.rounds) for made in scope.held)
         requests = (
             (seen.kind.index, self._relative(seen.rounds, _answers(self._reach, seen.kind.answers)))
-            for _, seen in schedule.requests.values()
+            for _, seen, _ in schedule.requests.values()
         )
         waiting = (
             (index, self._round(scope.plan.steps[index], number), self._of_step(index, scope.waiting_rounds[index]))

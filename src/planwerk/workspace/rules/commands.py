@@ -26,6 +26,7 @@ _ParentId = Annotated[
     ids.MessageId | Literal["last"] | None,
     BeforeValidator(lambda text: text if text in (None, LAST) else ids.parse_id(text, ids.MessageId)),
 ]
+_RequestId = Annotated[ids.EventId, BeforeValidator(lambda text: ids.parse_id(text, ids.EventId))]
 _ArtifactId = Annotated[ids.ArtifactId, BeforeValidator(lambda text: ids.parse_id(text, ids.ArtifactId))]
 
 
@@ -72,7 +73,7 @@ class RenameThread(_Command):
 class PostMessage(_Command):
     """Post a message and ask for a run that answers it. The command's id is the message's id (A2.3)."""
 
-    server_filled = frozenset({"run_id", "profile_version", "blueprint", "start"})
+    server_filled = frozenset({"run_id", "profile_version", "blueprint", "start", "answers"})
 
     type: Literal["post_message"] = "post_message"
     thread_id: _ThreadId
@@ -88,6 +89,8 @@ class PostMessage(_Command):
     blueprint: str | None = None
     start: JSONObject | None = None
     """The start event as written, without its history."""
+    answers: _RequestId | None = None
+    """Only as the answer to this question in the conversation; where it takes none, the message is refused."""
 
 
 class RequestRun(_Command):
@@ -117,6 +120,16 @@ class RetractMessage(_Command):
 class StopRun(_Command):
     type: Literal["stop_run"] = "stop_run"
     run_id: _RunId
+
+
+class AnswerRequest(_Command):
+    """Answer what a run asks a person. One in the conversation is answered by `PostMessage`."""
+
+    type: Literal["answer_request"] = "answer_request"
+    run_id: _RunId
+    request_id: _RequestId
+    response: JSONObject
+    """The event that answers, as written; whoever sends the command has checked it against the request."""
 
 
 class CreateArtifact(_Command):
@@ -176,6 +189,7 @@ Command: TypeAlias = Annotated[
     | RequestRun
     | RetractMessage
     | StopRun
+    | AnswerRequest
     | CreateArtifact
     | EditArtifact
     | ArchiveArtifact

@@ -10,8 +10,9 @@ from typing import assert_never
 
 from planwerk.access.actors import Actor
 from planwerk.workspace.rules import artifact_changes as artifacts
-from planwerk.workspace.rules import messages, runs, threads
+from planwerk.workspace.rules import messages, requests, runs, threads
 from planwerk.workspace.rules.commands import (
+    AnswerRequest,
     ArchiveArtifact,
     Command,
     CreateArtifact,
@@ -62,6 +63,8 @@ def _needs(command: Command, state: State) -> frozenset[Key]:
             return messages.needs_retract_message(command, state)
         case StopRun():
             return runs.needs_stop_run(command, state)
+        case AnswerRequest():
+            return requests.needs_answer_request(command, state)
         case CreateArtifact() | EditArtifact() | ArchiveArtifact() | RestoreArtifact():
             return artifacts.needs_of_artifact(command, state)
         case _:
@@ -84,6 +87,8 @@ def _commit(command: Command, state: State, actor: Actor) -> Decision:
             return messages.commit_retract_message(command, state, actor)
         case StopRun():
             return runs.commit_stop_run(command, state, actor)
+        case AnswerRequest():
+            return requests.commit_answer_request(command, state, actor)
         case CreateArtifact():
             return artifacts.commit_create_artifact(command, state, actor)
         case EditArtifact():

@@ -5,6 +5,7 @@ WorkspaceError
 │   ├── VersionConflict      409  base, head, and the patches made since
 │   ├── MergeConflict        409  both sides and the place (A4.2)
 │   ├── InvalidState         409
+│   ├── RequestNotOpen       409  `request_answered`, `request_timed_out` or `request_closed`
 │   ├── TitleChanged         412  the title that was to be replaced, and the one that is there
 │   ├── ValidationFailed     422  Pydantic's errors
 │   ├── PatchFailed          422  which operation or anchor, how often it occurs
@@ -173,6 +174,39 @@ class InvalidState(Rejection):
     """The command does not fit what is there: an id used twice, a thing already ended."""
 
     code = "invalid_state"
+
+
+class RequestNotOpen(Rejection):
+    """A request to a person takes no answer any more."""
+
+    code = "request_closed"
+
+    def __init__(self, request: str) -> None:
+        super().__init__(
+            f"request {request} takes no answer any more: {self._why} (E8.1).",
+            what_to_do="Look at the run: it has gone on, or has ended.",
+        )
+        self.request = request
+
+    _why: ClassVar[str] = "its run has ended"
+
+    @property
+    def details(self) -> JSONObject:
+        return {"request_id": self.request}
+
+
+class RequestAnsweredBefore(RequestNotOpen):
+    """A request to a person was answered before; the first answer counts."""
+
+    code = "request_answered"
+    _why = "it was answered before"
+
+
+class RequestTimedOut(RequestNotOpen):
+    """The time in which a request to a person could be answered is over."""
+
+    code = "request_timed_out"
+    _why = "its time is over"
 
 
 class TitleChanged(Rejection):

@@ -10,12 +10,13 @@ The wire name is the class's name in snake case: `MessagePosted` is `message_pos
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from planwerk.workflow.ids import ArtifactId, MessageId, RunId
+from planwerk.workflow.ids import ArtifactId, EventId, MessageId, RunId
 from planwerk.workspace.rules.json_values import JSON, JSONObject
 from planwerk.workspace.rules.text import whole
 
@@ -24,6 +25,8 @@ MessageRole: TypeAlias = Literal["user", "assistant"]
 RunEnd: TypeAlias = Literal["completed", "failed", "stopped"]
 WorkspaceKind: TypeAlias = Literal["private", "shared", "admin"]
 When: TypeAlias = Literal["next", "instead", "now"]
+RequestKind: TypeAlias = Literal["input", "confirmation", "chat"]
+RequestEnd: TypeAlias = Literal["answered", "timed_out", "run_ended"]
 
 
 class _Value(BaseModel):
@@ -119,6 +122,8 @@ class MessagePosted(LogEvent):
     files: tuple[FileRef, ...] = ()
     model_messages: str | None = None
     """Hash of the model messages of this turn; they are stored once, by content (A1.6)."""
+    request_id: EventId | None = None
+    """Of a question that a run asks in the conversation: the request that the next message answers."""
 
 
 class MessageRetracted(LogEvent):
@@ -151,6 +156,54 @@ class RunStarted(LogEvent):
     profile: str
     profile_version: int | None = None
     profile_name: str = ""
+
+
+class RunPaused(LogEvent):
+    """Nothing of the run works: it waits for people, other runs or timers (E1.8)."""
+
+    run_id: RunId
+    requests: tuple[EventId, ...] = ()
+    """Open requests to people, by id."""
+    until: datetime | None = None
+    """When it goes on by itself; None if it does not."""
+
+
+class RunResumed(LogEvent):
+    """The run works again."""
+
+    run_id: RunId
+
+
+class RequestOpened(LogEvent):
+    """A run asks a person; `request` is the event that asks, as written."""
+
+    run_id: RunId
+    request_id: EventId
+    kind: RequestKind
+    request: JSONObject
+    profile: str = ""
+    profile_name: str = ""
+    expires: datetime | None = None
+    recipients: tuple[str, ...] = ()
+    """Accounts that may answer; all with access if empty."""
+
+
+class RequestAnswered(LogEvent):
+    """A person answered; that is the acceptance, and the starter carries it into the run (E7.9)."""
+
+    run_id: RunId
+    request_id: EventId
+    kind: RequestKind
+    response: JSONObject
+    """The event that answers, as written."""
+
+
+class RequestClosed(LogEvent):
+    """No answer is accepted any more: the time was over, or the run ended."""
+
+    run_id: RunId
+    request_id: EventId
+    reason: RequestEnd
 
 
 class RunEnded(LogEvent):
@@ -212,6 +265,11 @@ LOG_EVENTS: Final[Mapping[str, type[LogEvent]]] = {
         RunRequested,
         StopRequested,
         RunStarted,
+        RunPaused,
+        RunResumed,
+        RequestOpened,
+        RequestAnswered,
+        RequestClosed,
         RunEnded,
         ArtifactCreated,
         ArtifactChanged,

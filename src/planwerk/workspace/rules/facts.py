@@ -12,9 +12,20 @@ from pydantic import BaseModel, ConfigDict, SerializeAsAny, model_validator
 
 from planwerk.access.actors import Actor
 from planwerk.workflow.ids import RunId, ThreadId
-from planwerk.workspace.rules.events import MessagePosted, RunEnded, RunStarted, ThreadRenamed
+from planwerk.workspace.rules.events import (
+    MessagePosted,
+    RequestClosed,
+    RequestOpened,
+    RunEnded,
+    RunPaused,
+    RunResumed,
+    RunStarted,
+    ThreadRenamed,
+)
 
-RunFact: TypeAlias = RunStarted | MessagePosted | ThreadRenamed | RunEnded
+RunFact: TypeAlias = (
+    RunStarted | MessagePosted | ThreadRenamed | RunPaused | RunResumed | RequestOpened | RequestClosed | RunEnded
+)
 
 
 class Fact(BaseModel):
@@ -27,6 +38,10 @@ class Fact(BaseModel):
     actor: Actor
     event: SerializeAsAny[RunFact]
     time: datetime | None = None
+    text: str = ""
+    """Of a question in the conversation: what the thread is shown."""
+    chat_answer: str = ""
+    """And the class of the event that its answer becomes."""
 
     @model_validator(mode="after")
     def _of_its_run(self) -> Fact:

@@ -5,6 +5,8 @@ run in the same commit (E7.9). A thread runs one run after another: `ThreadEntit
 is the active one. `when=next` queues behind all of them; `when=instead` asks the active one to stop and comes right
 after it, so what was queued stays behind.
 
+While a run's question in the conversation is open, the next message is its answer and asks for no run (S2.3).
+
 A reply has the id of its run, so a message can name the reply to come as its parent. Retracting takes a message and all
 below it, replies to come included: their runs are asked to stop, and what they still say is not posted.
 """
@@ -18,6 +20,7 @@ from planwerk.workspace.rules.drafting import Decision, Draft
 from planwerk.workspace.rules.errors import InvalidState, NotFound, ValidationFailed
 from planwerk.workspace.rules.events import MessagePosted, MessageRetracted
 from planwerk.workspace.rules.outcomes import Recorded
+from planwerk.workspace.rules.requests import accept_message, active_run, question_for, why_it_answers_nothing
 from planwerk.workspace.rules.runs import ask_to_stop, queue_run, refuse_used_run_id
 from planwerk.workspace.rules.state import (
     Key,
@@ -59,10 +62,13 @@ def commit_post_message(command: PostMessage, state: State, actor: Actor) -> Dec
     if not command.content.strip() and not command.files:
         raise ValidationFailed.of("post_message", "content", "a message has a text or a file")
     draft = Draft(state, actor)
+    question = question_for(command, state, thread, actor)
+    if command.answers is not None and (question is None or question.id != command.answers):
+        raise why_it_answers_nothing(command.answers, state, thread, actor)
     message = MessageEntity(
         id=command.message_id,
         thread=thread.id,
-        parent=_parent(command, state, thread),
+        parent=MessageId(question.id) if question is not None else _parent(command, state, thread),
         role="user",
         content=command.content,
         files=command.files,
@@ -81,8 +87,14 @@ def commit_post_message(command: PostMessage, state: State, actor: Actor) -> Dec
         thread=thread.id,
     )
     draft.save(message)
-    queue_run(draft, changed(thread, last_message=message.id), command)
-    return draft.decide(Recorded(seq=draft.seq, run_id=command.run_id))
+    thread = changed(thread, last_message=message.id)
+    if question is None:
+        queue_run(draft, thread, command)
+        return draft.decide(Recorded(seq=draft.seq, run_id=command.run_id))
+    asking = active_run(state, thread)
+    accept_message(draft, asking, question, message.id, message.content)
+    draft.touch(thread)
+    return draft.decide(Recorded(seq=draft.seq, run_id=asking.id))
 
 
 def _refuse_used_message_id(command: PostMessage, state: State) -> None:
@@ -139,7 +151,7 @@ def commit_retract_message(command: RetractMessage, state: State, actor: Actor) 
         if message.id in gone:
             draft.save(changed(message, retracted=True))
     for run in runs:
-        if run.message in gone and run.ended is None:
+        if (run.message in gone or run.reply_below in gone) and run.ended is None:
             draft.save(changed(ask_to_stop(draft, run), dropped=True))
     left = [message for message in tree if message.id not in gone]
     draft.touch(changed(thread, last_message=max(left, key=lambda m: m.seq).id if left else None))
@@ -153,7 +165,7 @@ def subtree(root: MessageId, tree: tuple[MessageEntity, ...], runs: tuple[RunEnt
         if message.parent is not None:
             children.setdefault(message.parent, []).append(message.id)
     for run in runs:
-        children.setdefault(run.message, []).append(MessageId(run.id))
+        children.setdefault(run.parent_of_reply, []).append(MessageId(run.id))
     gone: set[MessageId] = set()
     open_: list[MessageId] = [root]
     while open_:

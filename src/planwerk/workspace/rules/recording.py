@@ -12,15 +12,26 @@ from typing import assert_never
 from planwerk.access.actors import Actor
 from planwerk.workflow.ids import MessageId, RunId
 from planwerk.workspace.rules.drafting import Decision, Draft
-from planwerk.workspace.rules.events import MessagePosted, RunEnded, RunStarted, ThreadRenamed
+from planwerk.workspace.rules.events import (
+    MessagePosted,
+    RequestClosed,
+    RequestOpened,
+    RunEnded,
+    RunPaused,
+    RunResumed,
+    RunStarted,
+    ThreadRenamed,
+)
 from planwerk.workspace.rules.facts import Fact
 from planwerk.workspace.rules.outcomes import Recorded
+from planwerk.workspace.rules.requests import find_request, with_request
 from planwerk.workspace.rules.state import (
     Key,
     MessageEntity,
     MessageKey,
     RunEntity,
     RunKey,
+    RunRequest,
     State,
     ThreadEntity,
     ThreadKey,
@@ -39,8 +50,10 @@ def needs_of_facts(facts: Sequence[Fact], state: State) -> frozenset[Key]:
     missing = state.missing(*keys)
     if missing:
         return missing
-    runs = (state.find_run(fact.run) for fact in facts)
-    return state.missing(*(MessageKey(run.message) for run in runs if run is not None))
+    runs = [run for fact in facts if (run := state.find_run(fact.run)) is not None]
+    answered = {run.message for run in runs} | {run.parent_of_reply for run in runs}
+    asked = {MessageId(fact.event.request_id) for fact in facts if isinstance(fact.event, RequestOpened)}
+    return state.missing(*(MessageKey(message) for message in answered | asked))
 
 
 def commit_facts(facts: Sequence[Fact], state: State, actor: Actor) -> Decision:
@@ -71,6 +84,12 @@ def _record(draft: Draft, fact: Fact, thread: ThreadEntity, run: RunEntity) -> N
             _reply_posted(draft, fact, fact.event, thread, run)
         case ThreadRenamed():
             _renamed(draft, fact, fact.event, thread)
+        case RunPaused() | RunResumed():
+            _run_paused(draft, fact, fact.event, thread, run)
+        case RequestOpened():
+            _request_opened(draft, fact, fact.event, thread, run)
+        case RequestClosed():
+            _request_closed(draft, fact, fact.event, thread, run)
         case RunEnded():
             _run_ended(draft, fact, fact.event, thread, run)
         case _:
@@ -95,18 +114,18 @@ def _run_started(draft: Draft, fact: Fact, event: RunStarted, thread: ThreadEnti
 
 def _reply_posted(draft: Draft, fact: Fact, event: MessagePosted, thread: ThreadEntity, run: RunEntity) -> None:
     """A run's reply stands below the message that it answers, whatever the projector says."""
-    answered = draft.state.find_message(run.message)
+    answered = draft.state.find_message(run.parent_of_reply)
     reply_id = MessageId(run.id)
     posted = (MessageEntity, reply_id) in draft.entities or draft.state.find_message(reply_id) is not None
     if posted or run.dropped or answered is None or answered.retracted:
         return
-    event = changed(event, parent_id=run.message, role="assistant", run_id=run.id)
+    event = changed(event, parent_id=run.parent_of_reply, role="assistant", run_id=run.id)
     seq = draft.emit(event, thread=thread.id, run=run.id, actor=fact.actor)
     draft.save(
         MessageEntity(
             id=reply_id,
             thread=thread.id,
-            parent=run.message,
+            parent=run.parent_of_reply,
             role="assistant",
             content=event.content,
             run=run.id,
@@ -121,6 +140,70 @@ def _reply_posted(draft: Draft, fact: Fact, event: MessagePosted, thread: Thread
         )
     )
     draft.touch(changed(thread, last_message=reply_id))
+
+
+def _run_paused(draft: Draft, fact: Fact, event: RunPaused | RunResumed, thread: ThreadEntity, run: RunEntity) -> None:
+    waiting = isinstance(event, RunPaused)
+    if run.ended is None and run.waiting != waiting:
+        draft.emit(event, thread=thread.id, run=run.id, actor=fact.actor)
+        draft.save(changed(run, waiting=waiting))
+        draft.touch(changed(thread, waiting=waiting))
+
+
+def _request_opened(draft: Draft, fact: Fact, event: RequestOpened, thread: ThreadEntity, run: RunEntity) -> None:
+    """What is asked in the conversation is a message there, below the last one that the run has answered."""
+    if run.ended is not None or find_request(run, event.request_id) is not None:
+        return
+    draft.emit(event, thread=thread.id, run=run.id, actor=fact.actor)
+    request = RunRequest(
+        id=event.request_id,
+        kind=event.kind,
+        expires=event.expires,
+        recipients=event.recipients,
+        chat_answer=fact.chat_answer,
+    )
+    draft.save(with_request(run, request))
+    if event.kind == "chat":
+        thread = _question_posted(draft, fact, event, thread, run)
+    draft.touch(thread)
+
+
+def _question_posted(
+    draft: Draft, fact: Fact, event: RequestOpened, thread: ThreadEntity, run: RunEntity
+) -> ThreadEntity:
+    question, above = MessageId(event.request_id), draft.state.find_message(run.parent_of_reply)
+    if run.dropped or above is None or above.retracted or draft.state.find_message(question) is not None:
+        return thread
+    posted = MessagePosted(
+        message_id=question, parent_id=above.id, role="assistant", content=fact.text, request_id=event.request_id
+    )
+    seq = draft.emit(posted, thread=thread.id, run=run.id, actor=fact.actor)
+    draft.save(
+        MessageEntity(
+            id=question,
+            thread=thread.id,
+            parent=above.id,
+            role="assistant",
+            content=fact.text,
+            request=event.request_id,
+            actor=fact.actor,
+            time=fact.time or draft.state.now,
+            seq=seq,
+        )
+    )
+    return changed(thread, last_message=question)
+
+
+def _request_closed(draft: Draft, fact: Fact, event: RequestClosed, thread: ThreadEntity, run: RunEntity) -> None:
+    """An answer that the log has accepted is no news; that it came to nothing after all is."""
+    request = find_request(run, event.request_id)
+    if request is None or request.status in {"timed_out", "run_ended"}:
+        return
+    if request.status == "answered" and event.reason == "answered":
+        return
+    draft.emit(event, thread=thread.id, run=run.id, actor=fact.actor)
+    draft.save(with_request(run, changed(request, status=event.reason)))
+    draft.touch(thread)
 
 
 def _renamed(draft: Draft, fact: Fact, event: ThreadRenamed, thread: ThreadEntity) -> None:
@@ -144,7 +227,8 @@ def _run_ended(draft: Draft, fact: Fact, event: RunEnded, thread: ThreadEntity, 
             cost=event.cost,
             duration_seconds=event.duration_seconds,
             steps=event.steps,
+            waiting=False,
         )
     )
     pending: tuple[RunId, ...] = tuple(other for other in thread.pending if other != run.id)
-    draft.touch(changed(thread, pending=pending, last_status=event.status))
+    draft.touch(changed(thread, pending=pending, last_status=event.status, waiting=False))

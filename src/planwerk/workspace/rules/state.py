@@ -10,19 +10,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict
 
 from planwerk.access.actors import Actor
 from planwerk.access.ids import TenantId
-from planwerk.workflow.ids import ArtifactId, MessageId, RunId, ThreadId, WorkspaceId
+from planwerk.workflow.ids import ArtifactId, EventId, MessageId, RunId, ThreadId, WorkspaceId
 from planwerk.workspace.rules.artifacts import Artifact
 from planwerk.workspace.rules.errors import NotFound
 from planwerk.workspace.rules.events import (
     ErrorInfo,
     FileRef,
     MessageRole,
+    RequestKind,
     RunEnd,
     RunUsage,
     TitleSource,
@@ -59,6 +60,8 @@ class ThreadEntity(_Entity):
     pending: tuple[RunId, ...] = ()
     """Runs requested and not ended, in the order in which they are to run; the first is the active one."""
     last_status: RunEnd | None = None
+    waiting: bool = False
+    """Whether the active run waits for people, other runs or timers."""
 
 
 class MessageEntity(_Entity):
@@ -74,10 +77,26 @@ class MessageEntity(_Entity):
     follow_ups: tuple[str, ...] = ()
     files: tuple[FileRef, ...] = ()
     model_messages: str | None = None
+    request: EventId | None = None
+    """Of a question of a run: the request that the next message answers."""
     retracted: bool = False
     actor: Actor
     time: datetime
     seq: int
+
+
+class RunRequest(_Entity):
+    """What a run asked a person, and what came of it."""
+
+    id: EventId
+    kind: RequestKind
+    status: Literal["open", "answered", "timed_out", "run_ended"] = "open"
+    expires: datetime | None = None
+    recipients: tuple[str, ...] = ()
+    answered_seq: int | None = None
+    """Place in the log of the answer."""
+    chat_answer: str = ""
+    """Class of the event that an answer in the conversation becomes."""
 
 
 class RunEntity(_Entity):
@@ -85,6 +104,8 @@ class RunEntity(_Entity):
     thread: ThreadId
     message: MessageId
     """The message that the run answers; its reply, when it comes, has the run's id and this parent."""
+    reply_below: MessageId | None = None
+    """The parent of its reply, where it asked in the conversation and was answered there."""
     profile: str
     profile_version: int | None = None
     profile_name: str = ""
@@ -107,6 +128,14 @@ class RunEntity(_Entity):
     duration_seconds: float = 0.0
     steps: int = 0
     requested_seq: int
+    waiting: bool = False
+    requests: tuple[RunRequest, ...] = ()
+    """What it asked people: all that is open, and what was closed last."""
+
+    @property
+    def parent_of_reply(self) -> MessageId:
+        """The message below which its reply stands."""
+        return self.reply_below or self.message
 
     @property
     def stop_requested(self) -> bool:

@@ -30,14 +30,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("scope", "owner", "key", name=op.f("pk_contexts")),
     )
     op.create_table(
-        "cursor_leases",
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("owner", sa.Text(), nullable=True),
-        sa.Column("fence", sa.BigInteger(), nullable=False),
-        sa.Column("lease_until", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("name", name=op.f("pk_cursor_leases")),
-    )
-    op.create_table(
         "cursors",
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("position", sa.BigInteger(), nullable=False),
@@ -74,7 +66,6 @@ def upgrade() -> None:
         sa.Column("workspace", sa.Text(), nullable=True),
         sa.Column("thread", sa.Text(), nullable=True),
         sa.Column("owner", sa.Text(), nullable=True),
-        sa.Column("profile", sa.Text(), nullable=True),
         sa.Column("status", sa.Text(), nullable=False),
         sa.Column("started", sa.BigInteger(), nullable=False),
         sa.Column("expires", sa.BigInteger(), nullable=True),
@@ -349,7 +340,6 @@ def downgrade() -> None:
     op.drop_table("run_queue")
     op.drop_table("journal_appends")
     op.drop_table("cursors")
-    op.drop_table("cursor_leases")
     op.drop_table("contexts")
     op.drop_table("contents")
     # ### end Alembic commands ###
