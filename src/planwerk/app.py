@@ -23,15 +23,19 @@ from planwerk.runtime.agents import MAX_DEPTH, ServedAgents
 from planwerk.runtime.answers import deliver_accepted
 from planwerk.runtime.detaching import Detaching
 from planwerk.runtime.execution import ExecutionContext
+from planwerk.runtime.forks import Forks
 from planwerk.runtime.host import Host
 from planwerk.runtime.housekeeping import Housekeeping
 from planwerk.runtime.live import LiveHub
+from planwerk.runtime.ownership import LEASE_SECONDS as SERVICE_LEASE_SECONDS
+from planwerk.runtime.ownership import SoleOwner
 from planwerk.runtime.ports import ContextStore, Journal, RunRecords, RunRequests, WorkQueue
 from planwerk.runtime.profiles import BlueprintRegistry, ProfileArtifact, ProfileDirectory
 from planwerk.runtime.programs import Programs
 from planwerk.runtime.projector import Projector
 from planwerk.runtime.starter import Starter, who_stopped
-from planwerk.runtime.worker import PARK_SECONDS, Worker
+from planwerk.runtime.stops import StopsFromElsewhere
+from planwerk.runtime.worker import LEASE_SECONDS, MAX_RUNS, PARK_SECONDS, Worker, is_dead
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.errors import PlanwerkError
 from planwerk.workspace.ports import Storage
@@ -135,6 +139,8 @@ class Planwerk:
         self.live = LiveHub()
         self.started = False
         self.stateless_seconds = STATELESS_SECONDS
+        self.lease_seconds = LEASE_SECONDS
+        self.max_runs = MAX_RUNS
         self.park_seconds = PARK_SECONDS
         self.max_agent_depth = MAX_DEPTH
         self._tasks: list[asyncio.Task[None]] = []
@@ -155,23 +161,25 @@ class Planwerk:
 
     # Life -------------------------------------------------------------------------------------------------------------
 
-    async def start(self, *, work: bool = True) -> None:
+    async def start(self, *, work: bool = True, is_helper: bool = False) -> None:
         """Open the storage, make what a new installation needs, and take up work.
 
         Args:
             work: Whether to drive runs here; False only reads and writes, as commands beside a server do.
+            is_helper: Another process serves this storage: nothing new is made, such as profiles, and runs of
+                blueprints that are not here are left to it.
         """
         if self.started:
             return
         self.stores = _open(self._storage_path, self._durability)
         self.started = True
         try:
-            await self._set_up(work=work)
+            await self._set_up(work=work, is_helper=is_helper)
         except BaseException:
             await self.stop(seconds=0)
             raise
 
-    async def _set_up(self, *, work: bool) -> None:
+    async def _set_up(self, *, work: bool, is_helper: bool) -> None:
         self.access = AccessService.over(self.stores.accounts)
         self.workspaces = Workspaces(self.stores.workspace, now=self._now)
         self.profiles = ProfileDirectory(self.workspaces, self.blueprints)
@@ -180,12 +188,13 @@ class Planwerk:
         else:
             await self.models.discover()
         self.programs = Programs(self._providers())
-        self._make_runtime()
-        await self.access.ensure_installation()
-        await self._ensure_profiles()
+        self._make_runtime(is_helper=is_helper)
+        if not is_helper:
+            await self.access.ensure_installation()
+            await self._ensure_profiles()
         if work:
             loop = asyncio.get_running_loop()
-            for service in (self.projector, self.starter, self.worker, self.housekeeping):
+            for service in (self._projecting, self._starting, self.worker, self._stops, self.housekeeping):
                 self._tasks.append(loop.create_task(service.run()))
             # Imports of the default model take a second that no first answer should wait for.
             self._tasks.append(loop.create_task(self.models.warm_up()))
@@ -197,10 +206,7 @@ class Planwerk:
         self.started = False
         if self._tasks:
             await self.worker.shutdown(seconds=seconds)
-            try:
-                await self.projector.catch_up()
-            except Exception:
-                log.exception("the last facts of runs were not recorded; the next start records them")
+            await self._report_last_facts()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -208,6 +214,14 @@ class Planwerk:
         await self.models.close()
         if self.stores.database is not None:
             await self.stores.database.close()
+
+    async def _report_last_facts(self) -> None:
+        if not self._projecting.is_owner:
+            return  # another process reports them
+        try:
+            await self.projector.catch_up()
+        except Exception:
+            log.exception("the last facts of runs were not recorded; the next start records them")
 
     def asgi(self) -> Any:
         """The ASGI application: REST, streams, `/v1` and the web client. It starts and stops this object."""
@@ -238,9 +252,15 @@ class Planwerk:
             providers.register(annotation, provider)
         return providers
 
-    def _make_runtime(self) -> None:
+    @property
+    def process_name(self) -> str:
+        """Names this process in leases and journals: host, process id, and when it began."""
+        return self._process_name
+
+    def _make_runtime(self, *, is_helper: bool) -> None:
         stores = self.stores
         agents = ServedAgents(self.profiles, stores.accounts)
+        self._process_name = f"{platform.node()}:{os.getpid()}:{self.clock()}"
         self.worker = Worker(
             store=stores.journal,
             queue=stores.queue,
@@ -249,7 +269,10 @@ class Planwerk:
             blueprints=self.blueprints,
             programs=self.programs,
             clock=self.clock,
-            name=f"{platform.node()}:{os.getpid()}:{self.clock()}",
+            name=self._process_name,
+            lease_seconds=self.lease_seconds,
+            max_runs=self.max_runs,
+            is_helper=is_helper,
             park_seconds=self.park_seconds,
             agents=agents,
             max_agent_depth=self.max_agent_depth,
@@ -274,8 +297,18 @@ class Planwerk:
             clock=self.clock,
             max_depth=self.max_agent_depth,
         )
+        self._starting = self._owned(self.starter)
+        self._projecting = self._owned(self.projector)
+        self._stops = StopsFromElsewhere(self.worker, stores.contexts)
         self.housekeeping = Housekeeping(
             stores.journal, stores.records, stores.requests, stores.queue, stores.contexts, clock=self.clock
+        )
+        self.forks = Forks(
+            blueprints=self.blueprints,
+            store=stores.journal,
+            queue=stores.queue,
+            records=stores.records,
+            clock=self.clock,
         )
         self.host = Host(
             workspaces=self.workspaces,
@@ -287,6 +320,22 @@ class Planwerk:
             contexts=stores.contexts,
             worker=self.worker,
             clock=self.clock,
+        )
+
+    def _owned(self, service: Starter | Projector) -> SoleOwner:
+        """The service, run by one process at a time (E7.9)."""
+        mine = self._process_name
+
+        def is_gone(owner: str) -> bool:
+            return owner != mine and is_dead(owner, mine)
+
+        return SoleOwner(
+            service,
+            self.stores.workspace,
+            name=mine,
+            clock=self.clock,
+            is_dead=is_gone,
+            lease_seconds=min(SERVICE_LEASE_SECONDS, self.lease_seconds),
         )
 
     async def _ensure_profiles(self) -> None:

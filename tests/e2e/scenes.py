@@ -219,6 +219,30 @@ async def run_view(stage: Stage) -> None:
     await stage.person.page.evaluate("document.activeElement.blur()")
 
 
+async def fork_dialog(stage: Stage) -> None:
+    """The dialog that forks a run from a step, with a setting changed."""
+    await run_view(stage)
+    buttons = stage.person.page.get_by_role("button", name=re.compile("^(Fork from here|Von hier abzweigen)$"))
+    await buttons.and_(stage.person.page.locator(":visible")).click()
+    await stage.person.page.get_by_label(re.compile("^(Instructions|Anweisungen)$")).fill("Answer in one sentence.")
+    await stage.person.page.get_by_role("spinbutton").first.focus()
+
+
+async def run_list(stage: Stage) -> None:
+    """The list of runs: one done, one failed, one that works."""
+    await stage.first_turn()
+    broken = await stage.ask(stage.words.second)
+    broken.says(stage.words.broken)
+    await stage.passes(1.4)
+    broken.breaks_off(ConnectionError("cut"))
+    await expect(stage.person.page.get_by_role("article").last.get_by_role("alert")).to_be_visible()
+    await stage.passes(95)
+    await stage.ask(stage.words.question)
+    await stage.passes(2)
+    await stage.person.page.goto(f"{stage.served.url}/runs")
+    await expect(stage.person.page.locator("a.run-row")).to_have_count(3)
+
+
 async def with_held_clock(route: Route) -> None:
     """A model's time is taken by the machine's clock, which no test holds: here it is what the held clock says."""
     response = await route.fetch()
@@ -265,4 +289,6 @@ SCENES: Final[dict[str, Callable[[Stage], Awaitable[None]]]] = {
     "run": run_view,
     "inbox": inbox,
     "thread-asks": thread_that_asks,
+    "fork": fork_dialog,
+    "runs": run_list,
 }

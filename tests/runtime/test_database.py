@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from planwerk.storage.sqlite.database import SqliteDatabase
+from planwerk.storage.sqlite.database import SqliteDatabase, StorageBusy
 
 
 @pytest.fixture
@@ -97,3 +97,23 @@ async def test_a_transaction_that_sqlite_gives_up_fails_for_all_who_shared_it(da
     assert notes(database) == []
     await note(database, "again")
     assert notes(database) == ["again"]
+
+
+async def test_a_writer_waits_for_a_process_that_holds_the_file_and_says_so_in_the_end(
+    database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("planwerk.storage.sqlite.database.LOCK_WAIT_MILLISECONDS", 1)
+    other = sqlite3.connect(database.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")  # as a process does that is stopped in the middle of a write
+
+    with pytest.raises(StorageBusy, match="another process has kept"):
+        await note(database, "refused")
+    assert caplog.text.count("from being written") == 12
+    later = asyncio.create_task(note(database, "waited"))
+    while not database.is_waiting_for_lock:  # noqa: ASYNC110 - it waits in a thread, which tells nobody
+        await asyncio.sleep(0)
+    other.execute("COMMIT")
+    other.close()
+    await later
+
+    assert notes(database) == ["waited"]

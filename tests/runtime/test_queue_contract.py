@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from planwerk.runtime.contexts import NotANumber, RunContext, ThreadContext
-from planwerk.runtime.ports import RunRecord
+from planwerk.runtime.ports import RunFilter, RunRecord
 from planwerk.workflow.ids import RunId, new_id
 from tests.runtime.stores import ADAPTERS, OpenStores, open_stores
 
@@ -150,6 +150,56 @@ async def test_records_are_replaced_and_listed_newest_first_within_a_tenant(stor
     assert await stores.records.of_thread("other", "t") == []
 
 
+async def test_an_end_is_never_taken_back_by_one_who_reports_late(stores: OpenStores) -> None:
+    began = record("r", started=1)
+    ended = replace(began, status="completed", ended_microseconds=5)
+    await stores.records.put(ended)
+
+    await stores.records.put(began)
+
+    assert await stores.records.get("r") == ended
+
+
+async def test_records_are_filtered_and_paged_without_losing_those_of_one_moment(stores: OpenStores) -> None:
+    for number in range(5):
+        one = record(f"r{number}", started=7, thread="t" if number % 2 else None)
+        await stores.records.put(replace(one, status="failed", profile="q") if number == 4 else one)
+    await stores.records.put(replace(record("hers", started=7), actor={"kind": "user", "id": "2"}))
+    await stores.records.put(replace(record("nobodys", started=7), actor={"kind": "system", "id": "1"}))
+    mine = RunFilter(owner="1")
+
+    async def listed(wanted: RunFilter, before: tuple[int, str] | None = None, limit: int = 50) -> list[str]:
+        return [one.run for one in await stores.records.newest("default", wanted, before=before, limit=limit)]
+
+    assert await listed(mine) == ["r4", "r3", "r2", "r1", "r0"]
+    assert await listed(mine, limit=2) == ["r4", "r3"]
+    assert await listed(mine, before=(7, "r3"), limit=2) == ["r2", "r1"]
+    assert await listed(replace(mine, thread="t")) == ["r3", "r1"]
+    assert await listed(replace(mine, statuses=frozenset({"failed", "stopped"}))) == ["r4"]
+    assert await listed(replace(mine, profile="q")) == ["r4"]
+    assert await listed(RunFilter(workspace="elsewhere")) == []
+
+
+async def test_the_values_of_a_key_are_found_over_all_owners_of_a_scope(stores: OpenStores) -> None:
+    await stores.contexts.set("stop", "r1", "by", "Anna")
+    await stores.contexts.set("stop", "r2", "other", "x")
+    await stores.contexts.set("run", "r3", "by", "Ben")
+
+    assert await stores.contexts.owners("stop", "by") == {"r1": "Anna"}
+
+
+async def test_runs_that_are_for_others_are_not_taken(stores: OpenStores) -> None:
+    await stores.queue.enqueue(RUN)
+    await stores.queue.enqueue(OTHER)
+
+    lease = await stores.queue.take("one", now_microseconds=0, lease_microseconds=10, leaving={RUN})
+
+    assert lease is not None
+    assert lease.run == OTHER
+    assert await stores.queue.take("one", now_microseconds=0, lease_microseconds=10, leaving={RUN}) is None
+    assert await stores.queue.take("two", now_microseconds=0, lease_microseconds=10) is not None
+
+
 async def test_records_of_an_owner_are_listed_a_page_at_a_time_and_none_twice_where_times_are_alike(
     stores: OpenStores,
 ) -> None:
@@ -159,9 +209,9 @@ async def test_records_of_an_owner_are_listed_a_page_at_a_time_and_none_twice_wh
     nobody = replace(record("system", started=6), actor={"kind": "system", "name": "starter"})
     await stores.records.put(nobody)
 
-    first = await stores.records.newest("default", owner="1", limit=2)
-    rest = await stores.records.newest("default", owner="1", before=first[-1].place, limit=9)
+    first = await stores.records.newest("default", RunFilter(owner="1"), limit=2)
+    rest = await stores.records.newest("default", RunFilter(owner="1"), before=first[-1].place, limit=9)
 
     assert [found.run for found in (*first, *rest)] == ["d", "b", "a", "e"]
-    assert [found.run for found in await stores.records.newest("default", owner="2")] == ["c"]
-    assert await stores.records.newest("default", owner="3") == []
+    assert [found.run for found in await stores.records.newest("default", RunFilter(owner="2"))] == ["c"]
+    assert await stores.records.newest("default", RunFilter(owner="3")) == []

@@ -72,6 +72,8 @@ ANSWERS: Final = {
     "read_timeline": OWN,
     "read_graph": OWN,
     "stop_run": OWN,
+    "fork_run": OWN,
+    "replay_run": OWN,
     "stream_run": OWN,
     "read_inbox": ALL,
     "list_requests": OWN,
@@ -184,6 +186,8 @@ REQUESTS: Final[dict[str, Request]] = {
     "read_timeline": lambda i: ("GET", f"/api/runs/{i['run']}/timeline", None),
     "read_graph": lambda i: ("GET", f"/api/runs/{i['run']}/graph", None),
     "stop_run": lambda i: ("POST", f"/api/runs/{i['run']}/stop", None),
+    "fork_run": lambda i: ("POST", f"/api/runs/{i['run']}/fork", {"position": 2}),
+    "replay_run": lambda i: ("POST", f"/api/runs/{i['run']}/replay", None),
     "stream_run": lambda i: ("GET", f"/api/runs/{i['run']}/stream", None),
     "read_inbox": lambda _: ("GET", "/api/inbox", None),
     "list_requests": lambda i: ("GET", f"/api/runs/{i['asking']}/requests", None),
@@ -307,8 +311,27 @@ async def test_lists_leave_out_what_is_not_for_the_asker(world: World) -> None:
         assert "hers" not in await listed(asker, "/v1/models")
         assert world.ids["workspace"] not in await listed(asker, "/api/workspaces")
         assert world.ids["key"] not in await listed(asker, "/api/keys")
+        assert world.ids["run"] not in await listed(asker, "/api/runs")
     assert world.ids["account"] not in await listed("tom", "/api/accounts")
     assert "Hers" in await listed("ada", "/api/profiles")
+    assert world.ids["run"] in await listed("ada", "/api/runs")
+
+
+async def test_the_settings_of_a_run_are_told_to_who_may_inspect_it(world: World) -> None:
+    headers = {"Authorization": f"Bearer {world.keys['ada']}"}
+
+    page = await ask(world.application, "GET", f"/api/runs/{world.ids['run']}/timeline", headers=headers)
+
+    assert "config" not in page.json["items"][0]["data"]
+
+
+async def test_a_fork_with_other_settings_needs_the_right_to_change_the_profile(world: World) -> None:
+    headers = {"Authorization": f"Bearer {world.keys['ada']}"}
+    body = {"position": 2, "config": {"llm": "openai:other"}}
+
+    refused = await ask(world.application, "POST", f"/api/runs/{world.ids['run']}/fork", headers=headers, body=body)
+
+    assert (refused.status, refused.json["code"]) == (403, "forbidden")
 
 
 async def test_a_key_does_no_more_than_its_scopes(world: World) -> None:

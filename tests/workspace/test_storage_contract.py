@@ -11,7 +11,7 @@ import pytest
 from planwerk.workflow.ids import EventId, WorkspaceId, new_id
 from planwerk.workspace.ports import CommandRef, Commit, CursorMove, PlacedRun, Storage
 from planwerk.workspace.rules.envelope import LogEnvelope
-from planwerk.workspace.rules.errors import SoleWorkspaceTaken, StaleCursor, StaleHead
+from planwerk.workspace.rules.errors import CursorPassedOn, SoleWorkspaceTaken, StaleCursor, StaleHead
 from planwerk.workspace.rules.events import ThreadCreated, UnknownLogEvent, WorkspaceCreated
 from planwerk.workspace.rules.outcomes import Recorded
 from planwerk.workspace.rules.state import (
@@ -283,6 +283,63 @@ async def test_a_cursor_moves_with_its_commit_and_only_from_where_it_is_expected
 
     assert (refused.value.stored, refused.value.expected) == (4, 0)
     assert (await storage.cursor("projector"), await storage.head_seq(workspace)) == (4, 2)
+
+
+async def lease(storage: Storage, owner: str, now: int, *, heir_of: str | None = None) -> int | None:
+    found = await storage.lease_cursor("starter", owner, now_microseconds=now, lease_microseconds=10, heir_of=heir_of)
+    return found.fence if found is not None else None
+
+
+async def test_a_cursor_is_leased_to_one_owner_until_its_lease_lapses_or_is_given_back(storage: Storage) -> None:
+    assert await storage.cursor_owner("starter") is None
+    first = await lease(storage, "one", 0)
+    assert first is not None
+    assert await lease(storage, "two", 9) is None
+    assert await storage.cursor_owner("starter") == "one"
+
+    second = await lease(storage, "two", 10)
+    assert second is not None
+    assert second > first
+    assert await lease(storage, "three", 11) is None
+    third = await lease(storage, "three", 11, heir_of="two")
+    assert third is not None
+    assert third > second
+
+    held = await storage.lease_cursor("projector", "one", now_microseconds=0, lease_microseconds=10)
+    assert held is not None
+    await storage.release_cursor(held)
+    assert await storage.cursor_owner("projector") is None
+    assert await storage.renew_cursor(held, until_microseconds=99) is not None
+
+
+async def test_a_lease_of_a_cursor_that_passed_on_is_neither_renewed_nor_given_back(storage: Storage) -> None:
+    old = await storage.lease_cursor("starter", "one", now_microseconds=0, lease_microseconds=10)
+    assert old is not None
+    new = await storage.lease_cursor("starter", "two", now_microseconds=10, lease_microseconds=10)
+    assert new is not None
+
+    await storage.release_cursor(old)
+
+    assert await storage.renew_cursor(old, until_microseconds=99) is None
+    assert await storage.renew_cursor(new, until_microseconds=99) is not None
+    assert await lease(storage, "three", 50) is None
+
+
+async def test_an_owner_whose_lease_has_passed_on_moves_the_cursor_no_more(storage: Storage) -> None:
+    workspace = await create(storage)
+    old, new = await lease(storage, "one", 0), await lease(storage, "two", 10)
+    await storage.save_cursor("starter", 3, fence=new)
+
+    with pytest.raises(CursorPassedOn):
+        await storage.save_cursor("starter", 7, fence=old)
+    move = CursorMove("starter", expected=3, new=8, fence=old)
+    with pytest.raises(CursorPassedOn):
+        await storage.commit(Commit(TENANT, workspace, expected_head=1, events=[envelope(workspace, 2)], cursor=move))
+
+    assert (await storage.cursor("starter"), await storage.head_seq(workspace)) == (3, 1)
+    move = CursorMove("starter", expected=3, new=8, fence=new)
+    await storage.commit(Commit(TENANT, workspace, expected_head=1, events=[envelope(workspace, 2)], cursor=move))
+    assert await storage.cursor("starter") == 8
 
 
 async def test_the_first_result_of_a_command_is_kept_for_thirty_days(storage: Storage) -> None:

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useLayoutEffect } from "react";
+import { lazy, Suspense, useEffect, useLayoutEffect, type ReactElement } from "react";
 import { BrowserRouter, Route, Routes } from "react-router";
 import { Frame } from "./frame/Frame";
 import { isLocale, switchLocale } from "./i18n";
@@ -14,6 +14,8 @@ import { loadThreads, reconnect, startView, stopView } from "./store/view";
 
 const InboxScreen = lazy(() => import("./screens/Inbox").then(({ InboxScreen: screen }) => ({ default: screen })));
 const RunScreen = lazy(() => import("./screens/Run").then(({ RunScreen: screen }) => ({ default: screen })));
+
+const RunsScreen = lazy(() => import("./screens/Runs").then(({ RunsScreen: screen }) => ({ default: screen })));
 
 export function App() {
   const status = useSession((state) => state.status);
@@ -49,22 +51,9 @@ function SignedIn({ expired }: { expired: boolean }) {
           <Routes>
             <Route element={<Frame />}>
               <Route path="/threads/:id" element={<ThreadScreen />} />
-              <Route
-                path="/inbox"
-                element={
-                  <Suspense fallback={<InboxFallback />}>
-                    <InboxScreen />
-                  </Suspense>
-                }
-              />
-              <Route
-                path="/runs/:id"
-                element={
-                  <Suspense fallback={<main className="work" id="work" aria-busy="true" />}>
-                    <RunScreen />
-                  </Suspense>
-                }
-              />
+              <Route path="/inbox" element={<Later screen={<InboxScreen />} fallback={<InboxFallback />} />} />
+              <Route path="/runs" element={<Later screen={<RunsScreen />} />} />
+              <Route path="/runs/:id" element={<Later screen={<RunScreen />} />} />
               <Route path="*" element={<Home />} />
             </Route>
           </Routes>
@@ -80,9 +69,18 @@ function InboxFallback() {
   return (
     <>
       <section className="list" />
-      <main className="work" id="work" aria-busy="true" />
+      <Waiting />
     </>
   );
+}
+
+function Waiting() {
+  return <main className="work" id="work" aria-busy="true" />;
+}
+
+/** A screen that is loaded when it is first wanted. */
+function Later({ screen, fallback = <Waiting /> }: { screen: ReactElement; fallback?: ReactElement }) {
+  return <Suspense fallback={fallback}>{screen}</Suspense>;
 }
 
 /** The network is back: connect at once. The reader is back: threads written elsewhere are in the list. */

@@ -51,6 +51,8 @@ class Action(StrEnum):
     RUN_READ = "run.read"
     """On a run: all that it did; on a tenant: list one's own."""
     RUN_STOP = "run.stop"
+    RUN_FORK = "run.fork"
+    """Make a run that goes on from a position of it; with other settings only with `profile.edit` besides."""
     RUN_ANSWER = "run.answer"
     """Answer what it asks a person."""
     RUN_INSPECT = "run.inspect"

@@ -82,6 +82,7 @@ RULES: Final[Mapping[Action, tuple[Rule, ...]]] = {
     Action.THREAD_READ: (_rule("thread", "workspace", member=ALL, owner=ALL),),
     Action.THREAD_WRITE: (_rule("thread", "workspace", member=ALL, owner=ALL),),
     Action.RUN_READ: (_rule("run", member=ALL, owner=ALL), _rule("tenant", anyone=ALL)),
+    Action.RUN_FORK: (_rule("run", member=ALL, owner=ALL),),
     Action.RUN_STOP: (_rule("run", member=ALL, owner=ALL),),
     Action.RUN_ANSWER: (_rule("run", member=ALL, owner=ALL),),
     Action.RUN_INSPECT: (_rule("run", member=BUILDERS, owner=BUILDERS),),

@@ -14,13 +14,23 @@ T = TypeVar("T")
 
 
 def call(
-    server: str | None, key: str | None, data: Path | None, work: Callable[[Api], Awaitable[T]], **flags: Any
+    server: str | None,
+    key: str | None,
+    data: Path | None,
+    work: Callable[[Api], Awaitable[T]],
+    *,
+    beside: bool = False,
+    **flags: Any,
 ) -> T:
-    """Connect as the options say and do the work; nothing is driven here, only read and written."""
+    """Connect as the options say and do the work; nothing is driven here, only read and written.
+
+    Args:
+        beside: Do it in this process, also where a server uses the data folder; nothing new is made there.
+    """
     from planwerk.cli.client import Target, connect
 
     async def main() -> T:
-        async with connect(Target(server, key, {"data": data, **flags})) as api:
+        async with connect(Target(server, key, {"data": data, **flags}, beside=beside)) as api:
             return await work(api)
 
     return asyncio.run(main())

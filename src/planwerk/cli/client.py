@@ -32,6 +32,8 @@ class Target:
     """Flags that stand for settings, such as data and model."""
     work: bool = False
     """Whether runs have to be driven, if that is to be done in this process."""
+    beside: bool = False
+    """Whether it is to be done in this process, also where a server uses the data folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +110,13 @@ async def connect(target: Target) -> AsyncGenerator[Api]:
         async with _remote(target.server, _key(target, settings)) as api:
             yield api
         return
-    holder = holder_of(settings.data)
+    holder = holder_of(settings.data) if not target.beside else None
     if holder is not None:
         _refuse_flags(target, holder.url)
         async with _remote(holder.url, holder.key) as api:
             yield api
         return
-    async with _here(settings, work=target.work) as api:
+    async with _here(settings, work=target.work, is_helper=target.beside) as api:
         yield api
 
 
@@ -161,7 +163,7 @@ async def _remote(url: str, key: str) -> AsyncGenerator[Api]:
 
 
 @asynccontextmanager
-async def _here(settings: Settings, *, work: bool) -> AsyncGenerator[Api]:
+async def _here(settings: Settings, *, work: bool, is_helper: bool) -> AsyncGenerator[Api]:
     """Run the installation in this process as long as the command takes."""
     from planwerk.cli.in_process import ADDRESS, InProcessTransport
     from planwerk.cli.installation import installation
@@ -170,7 +172,7 @@ async def _here(settings: Settings, *, work: bool) -> AsyncGenerator[Api]:
     logging.getLogger("planwerk").addHandler(logging.NullHandler())
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     planwerk = installation(settings)
-    await planwerk.start(work=work)
+    await planwerk.start(work=work, is_helper=is_helper)
     try:
         application = planwerk.asgi()
         application.state.message_bytes = settings.limits.message_bytes

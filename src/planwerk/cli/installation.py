@@ -35,10 +35,7 @@ def installation(settings: Settings, module: str | None = None, *, only: bool = 
     models = ModelCatalogue(catalogue_settings(settings))
     if loaded is not None and loaded.app is not None:
         loaded.app.fill_in(storage=settings.database, models=models, durability=settings.durability)
-        loaded.app.stateless_seconds = settings.stateless_seconds
-        loaded.app.park_seconds = settings.park_seconds
-        loaded.app.max_agent_depth = settings.max_agent_depth
-        return loaded.app
+        return _set(loaded.app, settings)
     own = loaded.blueprints if loaded is not None else ()
     made = Planwerk(
         blueprints=own if only and own else (*own, *ready_made()),
@@ -46,7 +43,13 @@ def installation(settings: Settings, module: str | None = None, *, only: bool = 
         durability=settings.durability,
         models=models,
     )
+    return _set(made, settings)
+
+
+def _set(made: Planwerk, settings: Settings) -> Planwerk:
     made.stateless_seconds = settings.stateless_seconds
+    made.lease_seconds = settings.lease_seconds
+    made.max_runs = settings.max_runs
     made.park_seconds = settings.park_seconds
     made.max_agent_depth = settings.max_agent_depth
     return made

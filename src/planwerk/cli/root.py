@@ -9,7 +9,22 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from planwerk.cli import accounts, approvals, chat, check, config, doctor, graph, keys, new, profiles, run, serve
+from planwerk.cli import (
+    accounts,
+    approvals,
+    chat,
+    check,
+    config,
+    doctor,
+    graph,
+    keys,
+    new,
+    profiles,
+    run,
+    runs,
+    serve,
+    worker,
+)
 from planwerk.cli.errors import report, tell
 from planwerk.cli.exit_codes import ExitCode
 from planwerk.workflow.errors import PlanwerkError
@@ -92,6 +107,7 @@ def root(
 
 
 app.command("serve")(serve.serve)
+app.command("worker")(worker.worker)
 app.command("run")(run.run)
 app.command("chat")(chat.chat)
 app.command("check")(check.check)
@@ -99,6 +115,7 @@ app.command("graph")(graph.graph)
 app.command("new")(new.new)
 app.command("doctor")(doctor.doctor)
 app.add_typer(config.app, name="config")
+app.add_typer(runs.app, name="runs")
 app.add_typer(profiles.app, name="profiles")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(accounts.app, name="accounts")

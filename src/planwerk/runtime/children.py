@@ -37,7 +37,9 @@ BATCH: Final = 100
 """Children opened at once."""
 
 STOP: Final = "stop"
-"""Scope of what is kept of stops that came while nobody drove the run."""
+"""Scope of what is kept of stops that came while nobody drove the run here."""
+STOPPED_BY: Final = "by"
+"""Key there of who stopped it."""
 LEFT: Final = "left"
 """Key there of a run that is stopped because nobody waits for it any more."""
 

@@ -45,6 +45,7 @@ from planwerk.workflow import entries as journal
 from planwerk.workflow.blueprint import AgentConfig
 from planwerk.workflow.errors import PlanwerkError, ScheduleError, WorkflowError
 from planwerk.workflow.events import ControlEvent, DisplayEvent, Event, StepWarningEvent, StopEvent
+from planwerk.workflow.fitting import changed_fingerprint, refuse_misfit
 from planwerk.workflow.ids import EventId, ExecutionId, RunId, new_id
 from planwerk.workflow.requests import OutsideRequest
 from planwerk.workflow.schedule import Decision, RunSchedule, entry_of
@@ -168,6 +169,7 @@ class RunDriver:
 
         Raises:
             RunLost: The driver was released before.
+            CodeChanged: The code has changed, and the journal does not fit it any more (E7.6).
         """
         if self._let_go:
             raise RunLost("", "it was handed over before it was resumed")
@@ -176,6 +178,9 @@ class RunDriver:
         assert isinstance(first, journal.EventPublished)
         self.opened, self.start = opened, first.event
         self._appends.run = opened.run
+        changed = changed_fingerprint(found, self.program.composition)
+        if changed is not None:
+            refuse_misfit(found, self.program.composition)
         attempts = self._fold(found)
         if self.schedule.ended:
             last = found[-1]
@@ -184,7 +189,7 @@ class RunDriver:
             self._ended.set_result(last)
             return
         now = self._clock()
-        taken = journal.OwnershipTaken(self._fence, now, self._worker)
+        taken = journal.OwnershipTaken(self._fence, now, self._worker, changed)
         self.tally.count(taken)
         self._record(taken)
         if self.schedule.stop is not None:

@@ -15,11 +15,13 @@ from planwerk.runtime.asked import asked_event, refuse_unless_open, status_at
 from planwerk.runtime.errors import RunFailed, UnknownRun
 from planwerk.runtime.opening import open_run
 from planwerk.runtime.ports import (
+    ANY_RUN,
     Clock,
     ContextStore,
     Journal,
     RecordPlace,
     RequestRecord,
+    RunFilter,
     RunRecord,
     RunRecords,
     RunRequests,
@@ -378,15 +380,14 @@ class Host:
         return await self._workspaces.locate_run(tenant, run) is not None
 
     async def newest(
-        self, tenant: TenantId, *, owner: str | None = None, before: RecordPlace | None = None, limit: int = 50
+        self, tenant: TenantId, wanted: RunFilter = ANY_RUN, *, before: RecordPlace | None = None, limit: int = 50
     ) -> list[RunRecord]:
-        """Runs that were opened, by the time of their start, the newest first.
+        """Runs that were opened and fit a filter, by the time of their start, the newest first.
 
         Args:
-            owner: Only the runs of this account.
             before: Only what stands before this place, which is left out.
         """
-        return await self._records.newest(tenant, owner=owner, before=before, limit=limit)
+        return await self._records.newest(tenant, wanted, before=before, limit=limit)
 
     async def status(self, run: RunId) -> RunRecord:
         """What is known of a run: who started what, how it stands, what it used.

@@ -95,9 +95,20 @@ class WorkQueue(Protocol):
         ...
 
     async def take(
-        self, worker: str, *, now_microseconds: int, lease_microseconds: int, run: RunId | None = None
+        self,
+        worker: str,
+        *,
+        now_microseconds: int,
+        lease_microseconds: int,
+        run: RunId | None = None,
+        leaving: Collection[RunId] = (),
     ) -> Lease | None:
-        """Lease a run that nobody holds, or whose lease has lapsed; this one if it is named. None if there is none."""
+        """Lease a run that nobody holds, or whose lease has lapsed. None if there is none.
+
+        Args:
+            run: Lease this one or none.
+            leaving: Runs that are for others to take.
+        """
         ...
 
     async def renew(self, lease: Lease, *, until_microseconds: int) -> Lease | None:
@@ -158,6 +169,14 @@ class ContextStore(Protocol):
         """Drop everything of an owner."""
         ...
 
+    async def owners(self, scope: str, key: str) -> dict[str, Any]:
+        """The values of a key by owner, of every owner of the scope that has it."""
+        ...
+
+    def foreign_changes(self) -> AsyncGenerator[None]:
+        """One item at once, then one for each time another process may have changed something."""
+        ...
+
 
 RecordPlace: TypeAlias = tuple[int, str]
 """Time of a start in microseconds, and the run's id among those of one time."""
@@ -190,6 +209,12 @@ class RunRecord:
     """The run that asked for it (E8.2, E8.4)."""
     on_behalf_of: Mapping[str, Any] | None = None
     """With whose rights it works, where that is not its actor."""
+    title: str = ""
+    """The first words of what was asked; empty where the run began otherwise."""
+    forked_from: str | None = None
+    """The run it was forked from (E7.8)."""
+    forked_at: int | None = None
+    """The position there up to which it has the same events."""
 
     @property
     def owner(self) -> str | None:
@@ -203,11 +228,26 @@ class RunRecord:
         return self.started_microseconds, self.run
 
 
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Which runs a list is of; None is any."""
+
+    owner: str | None = None
+    """Account that started them."""
+    statuses: frozenset[str] | None = None
+    profile: str | None = None
+    thread: str | None = None
+    workspace: str | None = None
+
+
+ANY_RUN: Final = RunFilter()
+
+
 class RunRecords(Protocol):
     """Summaries of runs, for `GET /api/runs/{r}` and lists."""
 
     async def put(self, record: RunRecord) -> None:
-        """Store a record; the later one of a run replaces the earlier."""
+        """Store a record; the later one of a run replaces the earlier, but an end is never taken back."""
         ...
 
     async def get(self, run: str) -> RunRecord | None: ...
@@ -221,12 +261,11 @@ class RunRecords(Protocol):
     async def forget(self, run: str) -> None: ...
 
     async def newest(
-        self, tenant: str, *, owner: str | None = None, before: RecordPlace | None = None, limit: int = 50
+        self, tenant: str, wanted: RunFilter = ANY_RUN, *, before: RecordPlace | None = None, limit: int = 50
     ) -> list[RunRecord]:
-        """Runs by the time of their start, the newest first.
+        """Runs of a tenant that fit a filter, by the time of their start, the newest first.
 
         Args:
-            owner: Only the runs of this account.
             before: Only what stands before this place, which is left out.
         """
         ...

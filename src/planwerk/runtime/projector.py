@@ -31,7 +31,7 @@ from planwerk.messages.events import (
     UserMessageEvent,
 )
 from planwerk.messages.first_words import first_words
-from planwerk.messages.prompts import first_user_prompt
+from planwerk.messages.prompts import first_user_prompt, last_user_prompt
 from planwerk.runtime.agents import asker_of
 from planwerk.runtime.detaching import Detaching
 from planwerk.runtime.ports import (
@@ -85,6 +85,8 @@ class RunMemory:
 
     opened: journal.RunOpened
     question: str = ""
+    """The thread's first."""
+    title: str = ""
     follow_ups: tuple[str, ...] = ()
     text_so_far: str = ""
     stop: Event | None = None
@@ -173,6 +175,9 @@ def _published(memory: RunMemory, event: Event, at: int, into: Projection) -> No
     match event:
         case UserMessageEvent():
             memory.question = first_user_prompt(event.messages)
+            memory.title = memory.title or first_words(last_user_prompt(event.messages))
+            if into.record is not None:  # the start event, in the append that opened the run
+                into.record = replace(into.record, title=memory.title)
         case TitleSuggestedEvent(title=title):
             _tell(memory, ThreadRenamed(title=title, source="suggested"), at, into)
         case FollowUpsSuggestedEvent(questions=questions):
@@ -237,6 +242,7 @@ def _ended(memory: RunMemory, entry: journal.RunEnded, into: Projection) -> None
     _tell(memory, ended, entry.at, into)
     into.record = replace(
         record_of(opened),
+        title=memory.title,
         status=entry.status,
         ended_microseconds=entry.at,
         error={"code": error.code, "message": error.message, "what_to_do": error.what_to_do} if error else None,
@@ -366,6 +372,8 @@ def record_of(opened: journal.RunOpened) -> RunRecord:
         expires_microseconds=opened.expires,
         parent_run=opened.parent,
         on_behalf_of=opened.on_behalf_of,
+        forked_from=opened.forked_from,
+        forked_at=opened.forked_at,
     )
 
 
@@ -391,7 +399,7 @@ def _tell(
 
 
 class Projector:
-    """Follows the journals and records their facts; one per installation."""
+    """Follows the journals and records their facts; one process of an installation at a time (`ownership.py`)."""
 
     def __init__(self, store: Journal, records: RunRecords, requests: RunRequests, workspaces: Workspaces) -> None:
         self._journal = store
@@ -407,6 +415,13 @@ class Projector:
         self._one_at_a_time = asyncio.Lock()
         self.detaching: Detaching | None = None
         """Opens the runs that runs have started and nobody waits for."""
+        self._fence: int | None = None
+
+    cursor_name: str = CURSOR
+
+    def own(self, fence: int | None) -> None:
+        """Move the cursor under this fence, and begin at what is stored: another process may have moved it."""
+        self._fence, self._begun = fence, False
 
     async def run(self) -> None:
         """Project until cancelled; an error is logged and tried again, nothing is skipped."""
@@ -470,14 +485,14 @@ class Projector:
                     WorkspaceId(opened.workspace or ""),
                     projection.facts,
                     turns=projection.turns,
-                    cursor=CursorMove(CURSOR, self._stored, item.feed),
+                    cursor=CursorMove(CURSOR, self._stored, item.feed, self._fence),
                 )
             except NotFound as gone:
                 log.warning("run %s has no log to report to: %s", item.run, gone)
-                await self._workspaces.storage.save_cursor(CURSOR, item.feed)
+                await self._workspaces.storage.save_cursor(CURSOR, item.feed, fence=self._fence)
             self._stored = item.feed
         elif isinstance(item.entries[-1], journal.RunEnded) or item.feed - self._stored >= BATCH:
-            await self._workspaces.storage.save_cursor(CURSOR, item.feed)
+            await self._workspaces.storage.save_cursor(CURSOR, item.feed, fence=self._fence)
             self._stored = item.feed
         if isinstance(item.entries[-1], journal.RunEnded) or (memory is not None and memory.is_waiting):
             self._memories.pop(item.run, None)  # a run that waits is read back when it goes on: it costs no memory

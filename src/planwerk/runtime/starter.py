@@ -68,7 +68,7 @@ class StartFailed(PlanwerkError):
 
 
 class Starter:
-    """Follows the log and opens what it asks for; one per installation."""
+    """Follows the log and opens what it asks for; one process of an installation at a time (`ownership.py`)."""
 
     def __init__(
         self,
@@ -95,6 +95,13 @@ class Starter:
         self._tries = 0
         """How often the item after the position has failed."""
         self._one_at_a_time = asyncio.Lock()
+        self._fence: int | None = None
+
+    cursor_name: str = CURSOR
+
+    def own(self, fence: int | None) -> None:
+        """Move the cursor under this fence, and begin at what is stored: another process may have moved it."""
+        self._fence, self._begun = fence, False
 
     async def run(self) -> None:
         """Follow until cancelled; an error is logged and tried again.
@@ -133,7 +140,7 @@ class Starter:
                 moved |= await self._take_or_give_up(item, looked_at)
                 self._position = item.position
             if moved:
-                await storage.save_cursor(CURSOR, self._position)
+                await storage.save_cursor(CURSOR, self._position, fence=self._fence)
             if len(items) < BATCH:
                 return
 

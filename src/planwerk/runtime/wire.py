@@ -148,6 +148,10 @@ class RunWire:
                     "message_id": entry.message,
                     "parent_run": entry.parent,
                     "locale": entry.locale,
+                    "forked_from": entry.forked_from,
+                    "forked_at": entry.forked_at,
+                    "forked_entries": entry.forked_entries,
+                    "forked_changes": sorted(entry.forked_changes or {}),
                 }
             case journal.EventPublished(event):
                 data = write_event(event)
@@ -187,7 +191,8 @@ class RunWire:
                     "verdict": entry.verdict,
                 }
             case journal.OwnershipTaken():
-                return "ownership_taken", {"fence": entry.fence, "worker": entry.worker}
+                taken = {"fence": entry.fence, "worker": entry.worker}
+                return "ownership_taken", {**taken, "workflow_fingerprint": entry.fingerprint}
             case journal.OwnershipReleased():
                 return "ownership_released", {"fence": entry.fence}
             case journal.StopReached():

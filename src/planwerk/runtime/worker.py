@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from planwerk.runtime.agents import MAX_DEPTH, FindsAgents, NamedAgents
 from planwerk.runtime.answers import ANSWERS, read_answer
-from planwerk.runtime.children import STOP, Children
+from planwerk.runtime.children import STOP, STOPPED_BY, Children
 from planwerk.runtime.closing import closing_entries, error_info, exception_event
 from planwerk.runtime.driver import RunDriver
 from planwerk.runtime.errors import JournalError, RunLost
@@ -23,7 +23,7 @@ from planwerk.runtime.hub_sink import HubSink
 from planwerk.runtime.live import LiveChannel
 from planwerk.runtime.log_context import log_as
 from planwerk.runtime.ports import NEVER, Clock, ContextStore, Journal, Lease, WorkQueue
-from planwerk.runtime.profiles import BlueprintRegistry, ProfileInvalid
+from planwerk.runtime.profiles import BlueprintRegistry, ProfileInvalid, UnknownBlueprint
 from planwerk.runtime.programs import Programs
 from planwerk.workflow import entries as journal
 from planwerk.workflow.errors import PlanwerkError, WorkflowError
@@ -68,6 +68,8 @@ class Worker:
 
     Args:
         name: Names this worker in leases and journals.
+        max_runs: Runs driven at once; 0 drives none.
+        is_helper: Another process serves: runs of blueprints that are not here are left to it, not ended.
         park_seconds: How long a run that waits for people, runs or timers alone stays in memory.
         agents: Finds the agents that runs ask for; blueprints by name alone if missing.
         max_agent_depth: Runs in a chain of agents that ask each other, the first one counted.
@@ -86,6 +88,7 @@ class Worker:
         name: str,
         lease_seconds: float = LEASE_SECONDS,
         max_runs: int = MAX_RUNS,
+        is_helper: bool = False,
         park_seconds: float = PARK_SECONDS,
         agents: FindsAgents | None = None,
         max_agent_depth: int = MAX_DEPTH,
@@ -100,6 +103,9 @@ class Worker:
         self._name = name
         self._lease_seconds = lease_seconds
         self._max_runs = max_runs
+        self._is_helper = is_helper
+        self._left: set[RunId] = set()
+        """Runs of blueprints that are not here."""
         self._park_seconds = park_seconds
         self._children = Children(
             store=store,
@@ -130,7 +136,8 @@ class Worker:
         self.accepted_answers: Callable[[RunDriver], Awaitable[None]] | None = None
         """Asked when a run is taken over, and before a request times out: brings answers that the log has accepted."""
         self._room = asyncio.Event()
-        self._room.set()
+        if max_runs > 0:
+            self._room.set()
         self._closing = asyncio.Event()
 
     @property
@@ -165,7 +172,9 @@ class Worker:
             try:
                 while True:
                     await asyncio.wait([waiting], timeout=await self._seconds_to_wait())
-                    if waiting.done():
+                    if not waiting.done():
+                        await self._drop_dead_leases()
+                    else:
                         waiting.result()
                         waiting = asyncio.ensure_future(anext(changes))
                     await self._take_all()
@@ -180,7 +189,8 @@ class Worker:
         """Until the next timer, and no longer than lapsed leases are left alone."""
         now = self._clock()
         upcoming = await self._queue.next_time(now)
-        return POLL_SECONDS if upcoming is None else min(POLL_SECONDS, (upcoming - now) / 1e6)
+        poll = min(POLL_SECONDS, self._lease_seconds)
+        return poll if upcoming is None else min(poll, (upcoming - now) / 1e6)
 
     async def _drop_dead_leases(self) -> None:
         """Leases of workers on this machine whose process is gone need not lapse: their runs are taken at once."""
@@ -196,7 +206,10 @@ class Worker:
             if self._closing.is_set():
                 return
             lease = await self._queue.take(
-                self._name, now_microseconds=self._clock(), lease_microseconds=int(self._lease_seconds * 1e6)
+                self._name,
+                now_microseconds=self._clock(),
+                lease_microseconds=int(self._lease_seconds * 1e6),
+                leaving=self._left,
             )
             if lease is None:
                 return
@@ -210,13 +223,18 @@ class Worker:
                 for driver in list(self._drivers.values()):
                     self._park(driver)
 
+    def drives(self, run: RunId) -> bool:
+        """Whether the run is driven here and has not ended."""
+        driver = self._drivers.get(run)
+        return driver is not None and driver.opened is not None and not driver.is_over
+
     async def request_stop(self, run: RunId, who: str) -> None:
         """Stop a run that is driven here, or as soon as it is; returns when that is durable."""
         driver = self._drivers.get(run)
         if driver is not None and driver.opened is not None:
             await driver.request_stop(who)
         else:
-            await asyncio.gather(self._contexts.set(STOP, run, "by", who), self._queue.wake(run))
+            await asyncio.gather(self._contexts.set(STOP, run, STOPPED_BY, who), self._queue.wake(run))
 
     async def shutdown(self, *, seconds: float = 5.0) -> None:
         """Take nothing more; give runs this long to end, then hand them over (E7.5)."""
@@ -299,6 +317,8 @@ class Worker:
             return True
         if isinstance(found[0], journal.RunOpened):
             log_as(found[0])
+        if self._is_helper:
+            log.info("run %s is taken under fence %d, after %d entries", run, lease.fence, len(found))
         finished = False
         try:
             if isinstance(found[-1], journal.RunEnded):
@@ -311,6 +331,8 @@ class Worker:
                 self._live.ended(run)
             else:
                 self._live.restarted(run)
+        if self._is_helper:
+            log.info("run %s %s", run, "has ended" if finished else "is let go")
         if finished and isinstance(found[0], journal.RunOpened) and found[0].request is not None:
             await self._children.hand_in_end(run)
         return finished
@@ -319,6 +341,10 @@ class Worker:
         try:
             driver = self._driver(lease, found)
         except PlanwerkError as error:
+            if self._is_helper and isinstance(error, UnknownBlueprint):
+                log.warning("run %s is left to another process: %s", lease.run, error.message)
+                self._left.add(lease.run)
+                return False
             return await self._break_off(lease, found, error)
         self._drivers[lease.run] = driver
         driver.when_waiting = self._park_soon
@@ -424,7 +450,7 @@ class Worker:
     async def _deliver(self, driver: RunDriver) -> None:
         """Give a run that is driven here what was brought for it: answers first, for a stop closes what is open."""
         await self._take_answers(driver)
-        kept = await self._contexts.get(STOP, driver.run, "by")
+        kept = await self._contexts.get(STOP, driver.run, STOPPED_BY)
         if kept.version and not driver.is_over:
             await driver.request_stop(str(kept.value))
 
@@ -450,7 +476,7 @@ class Worker:
         """Whether somebody asked the run to stop before this worker had it."""
         if driver.opened is None or driver.is_over:
             return None
-        kept = await self._contexts.get(STOP, driver.run, "by")
+        kept = await self._contexts.get(STOP, driver.run, STOPPED_BY)
         if kept.version:
             return str(kept.value)
         return await self.who_stopped(driver.opened) if self.who_stopped is not None else None

@@ -23,6 +23,7 @@ from planwerk.locales import LOCALES, best_locale
 from planwerk.models.catalogue import ModelCatalogue
 from planwerk.runtime.agents import profile_resource
 from planwerk.runtime.errors import UnknownRun
+from planwerk.runtime.forks import Forks
 from planwerk.runtime.host import Host
 from planwerk.runtime.live import LiveHub
 from planwerk.runtime.ports import Clock, RequestRecord, RunRecord
@@ -48,6 +49,7 @@ class Parts(Protocol):
     blueprints: BlueprintRegistry
     models: ModelCatalogue
     host: Host
+    forks: Forks
     live: LiveHub
     started: bool
     stateless_seconds: float

@@ -50,7 +50,10 @@ class EntryReader:
 
     def _shown(self, wire: RunWire, entry: journal.Entry) -> Envelope:
         if self._inspects:
-            return wire.convert(entry)
+            envelope = wire.convert(entry)
+            if isinstance(entry, journal.RunOpened):
+                envelope["data"]["config"] = entry.config
+            return envelope
         if isinstance(entry, journal.EventPublished) and isinstance(entry.event, PromptComposedEvent):
             entry = replace(entry, event=without_head(entry.event, self._locale))
         envelope = wire.convert(entry)

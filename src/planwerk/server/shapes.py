@@ -252,6 +252,42 @@ class RunAccepted(BaseModel):
     run_id: str
 
 
+class ForkGiven(Given):
+    """Go on from a position of a run, in a run of its own."""
+
+    position: int = Field(ge=1)
+    """Position of an entry of the journal; what it says is part of the new run."""
+    config: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """A merge patch of the settings the run had; null goes back to the default."""
+    run_id: str | None = None
+
+
+class ForkAccepted(RunAccepted):
+    """The fork, and where it begins: what one execution returned stays together."""
+
+    position: int
+    first: list[str]
+    """Steps that are executed first."""
+
+
+class DivergenceView(BaseModel):
+    """Where the journal has something else than the rules would have made."""
+
+    position: int
+    step: str | None
+    expected: str
+    found: str
+
+
+class ReplayView(BaseModel):
+    """What came of a replay: nothing was executed, and no model was called."""
+
+    entries: int
+    """Entries that were followed without a divergence."""
+    executions: int
+    divergence: DivergenceView | None
+
+
 class RunView(BaseModel):
     """A run without its journal."""
 
@@ -264,6 +300,8 @@ class RunView(BaseModel):
     profile_name: str | None
     profile_version: int | None
     blueprint: str
+    title: str
+    """The first words of what was asked; empty where the run began otherwise."""
     status: str
     """queued, running, waiting, completed, failed or stopped."""
     started: str | None
@@ -275,6 +313,10 @@ class RunView(BaseModel):
     error: ErrorInfo | None
     model_calls: int
     executions: int
+    forked_from: str | None
+    """The run it was forked from."""
+    forked_at: int | None
+    """The position there that it goes on from."""
     expires: str | None
     """When it is deleted with all that it holds, once it has ended; None keeps it."""
     parent_run: str | None

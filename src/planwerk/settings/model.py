@@ -118,6 +118,19 @@ class Settings(BaseSettings):
     shutdown_seconds: float = Field(
         default=10.0, ge=0, le=3_600, description="How long a server that is told to end lets runs and requests end."
     )
+    max_runs: int = Field(
+        default=1_000,
+        ge=0,
+        description="Runs that one process drives at once; more wait, or go to another process. 0 leaves all of them "
+        "to `planwerk worker`.",
+    )
+    lease_seconds: float = Field(
+        default=30.0,
+        ge=1,
+        le=3_600,
+        description="How long a run stays with a process that has stopped answering, before another one takes it. The "
+        "same for all processes of a data folder.",
+    )
     stateless_seconds: float = Field(
         default=86_400.0, ge=0, description="How long a run of `/v1` is kept whose request named no conversation."
     )

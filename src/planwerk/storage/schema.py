@@ -159,6 +159,15 @@ command_results: Final = Table(
 
 cursors: Final = Table("cursors", metadata, _text("name", primary_key=True), _number("position"))
 
+cursor_leases: Final = Table(
+    "cursor_leases",
+    metadata,
+    _text("name", primary_key=True),
+    _text("owner", nullable=True),
+    _number("fence"),
+    _number("lease_until"),  # microseconds since the epoch
+)
+
 # Runs: journals, queue, records, contexts (owned by the runtime's adapters) -------------------------------------------
 
 journal_appends: Final = Table(
@@ -193,6 +202,7 @@ run_records: Final = Table(
     _text("workspace", nullable=True),
     _text("thread", nullable=True),
     _text("owner", nullable=True),  # the account of the person who started it
+    _text("profile", nullable=True),
     _text("status"),
     _number("started"),  # microseconds since the epoch
     _number("expires", nullable=True),  # of a run that has ended and is to be forgotten

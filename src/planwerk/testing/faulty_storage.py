@@ -7,7 +7,7 @@ its answer is lost.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from typing import Any, Protocol, TypeVar, cast
 
 from planwerk.runtime.ports import ContextStore, ContextValue, FeedItem, Lease
@@ -122,12 +122,22 @@ class FaultyWorkQueue:
         await self._do("enqueue", lambda: self._store.enqueue(run, not_before_microseconds=not_before_microseconds))
 
     async def take(
-        self, worker: str, *, now_microseconds: int, lease_microseconds: int, run: RunId | None = None
+        self,
+        worker: str,
+        *,
+        now_microseconds: int,
+        lease_microseconds: int,
+        run: RunId | None = None,
+        leaving: Collection[RunId] = (),
     ) -> Lease | None:
         return await self._do(
             "take",
             lambda: self._store.take(
-                worker, now_microseconds=now_microseconds, lease_microseconds=lease_microseconds, run=run
+                worker,
+                now_microseconds=now_microseconds,
+                lease_microseconds=lease_microseconds,
+                run=run,
+                leaving=leaving,
             ),
         )
 
@@ -181,6 +191,12 @@ class SharedContexts:
 
     async def forget(self, scope: str, owner: str) -> None:
         await self._do("forget", lambda: self.store.forget(scope, owner))
+
+    async def owners(self, scope: str, key: str) -> dict[str, Any]:
+        return await self._do("owners", lambda: self.store.owners(scope, key))
+
+    def foreign_changes(self) -> AsyncGenerator[None]:
+        return self.store.foreign_changes()
 
     async def _do(self, name: str, work: Callable[[], Awaitable[ResultT]]) -> ResultT:
         process = cast("Process | None", OWNER.get())

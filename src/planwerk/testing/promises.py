@@ -17,6 +17,7 @@ from planwerk.workflow.errors import PlanwerkError
 from planwerk.workflow.events import ControlEvent, StopEvent
 from planwerk.workflow.ids import ExecutionId
 from planwerk.workflow.plan import Composition
+from planwerk.workflow.replay import replay
 from planwerk.workflow.schedule import RunSchedule
 
 Joins = Counter[tuple[str, str]]
@@ -35,12 +36,22 @@ def broken_promises(outcome: Outcome, composition: Composition, expected: Joins 
     if not outcome.complaints:
         yield from _one_stop_and_one_end(entries)
         yield from _recorded_once(entries)
+        yield from _replays(entries, composition)
         yield from _answered_once(entries)
         yield from _below_too(outcome)
     yield from _nothing_lost(entries, composition)
     yield from _folds_to_the_same(outcome, composition, folds)
     if expected is not None and not outcome.complaints:
         yield from _same_joins(expected, joins_of(entries))
+
+
+def _replays(entries: list[journal.Entry], composition: Composition) -> Iterator[str]:
+    divergence = replay(entries, composition).divergence
+    if divergence is not None:
+        yield (
+            f"the rules decide the same again (E7.8): at position {divergence.position} they make "
+            f"{divergence.expected}, and the journal has {divergence.found}"
+        )
 
 
 def _one_stop_and_one_end(entries: list[journal.Entry]) -> Iterator[str]:

@@ -70,6 +70,14 @@ class RunOpened:
     """With whose rights it works, where that is not its actor (E8.4)."""
     detached: dict[str, Any] | None = None
     """Of a detached run: what `runtime.detaching` keeps of its order and its retries (E8.4)."""
+    forked_from: str | None = None
+    """The run this one was forked from (E7.8)."""
+    forked_at: int | None = None
+    """The position there that it goes on from."""
+    forked_entries: int = 0
+    """So many entries of this journal, from the first on, say again what had happened there."""
+    forked_changes: dict[str, Any] | None = None
+    """Settings that differ from the other run's: a merge patch of its config."""
 
 
 @dataclass(slots=True)
@@ -163,6 +171,8 @@ class OwnershipTaken:
     fence: int
     at: Microseconds
     worker: str = ""
+    fingerprint: str | None = None
+    """Of the workflow it is driven with from here on, if the code has changed (E7.6)."""
 
 
 @dataclass(slots=True)

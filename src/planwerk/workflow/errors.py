@@ -106,3 +106,12 @@ class CodeChanged(ScheduleError):
     """A recorded binding no longer fits the code (E7.6)."""
 
     code = "code_changed"
+    http_status = 409
+
+    def __init__(self, blueprint: str, position: int, difference: str) -> None:
+        super().__init__(
+            f"the code of {blueprint} has changed since the run was started, and the run does not fit it any more: "
+            f"at position {position}, {difference} (E7.6).",
+            what_to_do="Ask again; or serve the code that the run was started with.",
+        )
+        self.blueprint, self.position, self.difference = blueprint, position, difference

@@ -49,6 +49,18 @@ class CursorMove:
     name: str
     expected: int
     new: int
+    fence: int | None = None
+    """Fence of the owner's lease; None where nobody else can be the owner."""
+
+
+@dataclass(frozen=True, slots=True)
+class CursorLease:
+    """A cursor leased to one process until `until_microseconds`: nobody else moves it (E7.9)."""
+
+    name: str
+    owner: str
+    fence: int
+    until_microseconds: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +153,7 @@ class Storage(Protocol):
             StaleHead: The workspace is no longer at the expected head.
             SoleWorkspaceTaken: There is another workspace of the new one's kind and owner.
             StaleCursor: The cursor stands elsewhere.
+            CursorPassedOn: Its lease has passed to another owner.
         """
         ...
 
@@ -181,8 +194,39 @@ class Storage(Protocol):
         """A stored position; 0 if there is none yet."""
         ...
 
-    async def save_cursor(self, name: str, position: int) -> None:
-        """Store a position; one that lies behind the stored one changes nothing."""
+    async def save_cursor(self, name: str, position: int, *, fence: int | None = None) -> None:
+        """Store a position; one that lies behind the stored one changes nothing.
+
+        Args:
+            fence: Fence of the owner's lease; None where nobody else can be the owner.
+
+        Raises:
+            CursorPassedOn: The lease has passed to another owner.
+        """
+        ...
+
+    async def lease_cursor(
+        self, name: str, owner: str, *, now_microseconds: int, lease_microseconds: int, heir_of: str | None = None
+    ) -> CursorLease | None:
+        """Lease a cursor that nobody holds, or whose lease has lapsed; None while somebody else holds it.
+
+        Each later lease has a larger fence, and an owner with a smaller one moves the cursor no more (E7.9).
+
+        Args:
+            heir_of: An owner that is known to be dead, whose lease need not lapse.
+        """
+        ...
+
+    async def renew_cursor(self, lease: CursorLease, *, until_microseconds: int) -> CursorLease | None:
+        """Keep a lease longer; None if it has passed to another owner."""
+        ...
+
+    async def release_cursor(self, lease: CursorLease) -> None:
+        """Give a lease back, for the next owner to take at once."""
+        ...
+
+    async def cursor_owner(self, name: str) -> str | None:
+        """Who holds the lease of a cursor, lapsed or not."""
         ...
 
     async def contents(self, tenant: TenantId, hashes: Collection[str]) -> dict[str, bytes]:

@@ -274,6 +274,8 @@ export interface paths {
         /**
          * List Runs
          * @description The person's runs that were opened, by the time of their start, newest first: also those of no thread (S4.1).
+         *
+         *     `status` may be given several times.
          */
         get: operations["list_runs"];
         put?: never;
@@ -304,6 +306,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{run}/fork": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fork Run
+         * @description Make a run that goes on from a position of this one (E7.8): it calls models, and posts nothing to the thread.
+         *
+         *     202 once it is accepted; sending it again with the same id, or the same key, changes nothing. Other settings need
+         *     the right to change the profile.
+         */
+        post: operations["fork_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{run}/graph": {
         parameters: {
             query?: never;
@@ -318,6 +343,26 @@ export interface paths {
         get: operations["read_graph"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replay Run
+         * @description Re-drive a run that has ended from its journal (E7.8): nothing is executed, and no model is called.
+         */
+        post: operations["replay_run"];
         delete?: never;
         options?: never;
         head?: never;
@@ -863,6 +908,20 @@ export interface components {
             password: string;
         };
         /**
+         * DivergenceView
+         * @description Where the journal has something else than the rules would have made.
+         */
+        DivergenceView: {
+            /** Expected */
+            expected: string;
+            /** Found */
+            found: string;
+            /** Position */
+            position: number;
+            /** Step */
+            step: string | null;
+        };
+        /**
          * EnvelopeView
          * @description One entry of a log or a journal (S3.1).
          */
@@ -940,6 +999,32 @@ export interface components {
             size: number;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * ForkAccepted
+         * @description The fork, and where it begins: what one execution returned stays together.
+         */
+        ForkAccepted: {
+            /** First */
+            first: string[];
+            /** Position */
+            position: number;
+            /** Run Id */
+            run_id: string;
+        };
+        /**
+         * ForkGiven
+         * @description Go on from a position of a run, in a run of its own.
+         */
+        ForkGiven: {
+            /** Config */
+            config?: {
+                [key: string]: unknown;
+            };
+            /** Position */
+            position: number;
+            /** Run Id */
+            run_id?: string | null;
         };
         /** GraphEdge */
         GraphEdge: {
@@ -1418,6 +1503,17 @@ export interface components {
             seq: number;
         };
         /**
+         * ReplayView
+         * @description What came of a replay: nothing was executed, and no model was called.
+         */
+        ReplayView: {
+            divergence: components["schemas"]["DivergenceView"] | null;
+            /** Entries */
+            entries: number;
+            /** Executions */
+            executions: number;
+        };
+        /**
          * RequestAnsweredView
          * @description The answer is accepted; `seq` is its place in the log, null for a run outside any thread.
          */
@@ -1563,6 +1659,10 @@ export interface components {
             executions: number;
             /** Expires */
             expires: string | null;
+            /** Forked At */
+            forked_at: number | null;
+            /** Forked From */
+            forked_from: string | null;
             /** Id */
             id: string;
             /** Message */
@@ -1589,6 +1689,8 @@ export interface components {
             tenant: string;
             /** Thread */
             thread: string | null;
+            /** Title */
+            title: string;
             /** Usage */
             usage: {
                 [key: string]: number;
@@ -2344,6 +2446,9 @@ export interface operations {
             query?: {
                 cursor?: string | null;
                 limit?: number;
+                profile?: string | null;
+                status?: ("running" | "waiting" | "completed" | "failed" | "stopped")[] | null;
+                thread?: string | null;
             };
             header?: never;
             path?: never;
@@ -2402,6 +2507,43 @@ export interface operations {
             };
         };
     };
+    fork_run: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ForkGiven"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ForkAccepted"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     read_graph: {
         parameters: {
             query?: never;
@@ -2420,6 +2562,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["GraphView"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    replay_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayView"];
                 };
             };
             /** @description What went wrong, and what to do. */

@@ -74,6 +74,13 @@ export type Profile = Pick<
   "id" | "name" | "description" | "icon" | "starters" | "data" | "model" | "version" | "blueprint" | "is_default"
 >;
 
+/** For those who may edit it, with the form of its settings. */
+export type ProfileDetail = Profile & Pick<Server["ProfileView"], "config_schema">;
+
+export type ForkAccepted = Server["ForkAccepted"];
+
+export type Replay = Server["ReplayView"];
+
 /** A title may have sources that are not known here yet. */
 export type ThreadSummary = Omit<Server["ThreadSummaryView"], "title_source"> & { title_source: string | null };
 
@@ -97,7 +104,8 @@ export type RunRecord = Pick<
   Server["RunView"],
   "id" | "tenant" | "workspace" | "thread" | "blueprint" | "started" | "ended" | "cost" | "expires"
 > &
-  Pick<Server["RunView"], "profile" | "profile_name" | "profile_version"> & {
+  Pick<Server["RunView"], "profile" | "profile_name" | "profile_version"> &
+  Partial<Pick<Server["RunView"], "title" | "forked_from" | "forked_at">> & {
     status: RunStatus | "running";
     started_by: Actor | null;
     usage: Usage | null;

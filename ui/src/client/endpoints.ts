@@ -1,10 +1,13 @@
 import type {
   Answer,
+  ForkAccepted,
   LogPage,
   Page,
   PersonRequest,
   Posted,
   Profile,
+  ProfileDetail,
+  Replay,
   RunGraph,
   RunRecord,
   ServerInfo,
@@ -62,6 +65,33 @@ export function readLog(workspace: string, thread: string, last: number, before?
   if (before !== undefined) query.set("before_seq", String(before));
   return request(`/api/workspaces/${at(workspace)}/log?${query.toString()}`);
 }
+
+export interface RunsWanted {
+  status: readonly string[];
+  profile: string | null;
+  thread: string | null;
+}
+
+export function listRuns({ status, profile, thread }: RunsWanted, cursor?: string): Promise<Page<RunRecord>> {
+  const query = new URLSearchParams(status.map((one) => ["status", one]));
+  if (profile !== null) query.set("profile", profile);
+  if (thread !== null) query.set("thread", thread);
+  if (cursor !== undefined) query.set("cursor", cursor);
+  return request(`/api/runs?${query.toString()}`);
+}
+
+export const readProfile = (profile: string) => request<ProfileDetail>(`/api/profiles/${at(profile)}`);
+
+export interface NewFork {
+  position: number;
+  config: Record<string, unknown>;
+  run_id: string;
+}
+
+export const forkRun = (run: string, fork: NewFork) =>
+  request<ForkAccepted>(`/api/runs/${at(run)}/fork`, { method: "POST", body: fork });
+
+export const replayRun = (run: string) => request<Replay>(`/api/runs/${at(run)}/replay`, { method: "POST" });
 
 export const readRun = (run: string) => request<RunRecord>(`/api/runs/${at(run)}`);
 

@@ -39,6 +39,12 @@ export function Rail() {
         <li>
           <InboxLink current={pathname === "/inbox"} />
         </li>
+        <li>
+          <Link to="/runs" title={t("nav.runs")} {...current(pathname.startsWith("/runs"))}>
+            <Icon name="runs" />
+            <span className="word">{t("nav.runs")}</span>
+          </Link>
+        </li>
       </ul>
       <ul className="foot">
         <li>

@@ -63,6 +63,14 @@ const SYMBOLS = {
     </>
   ),
   follow: <path d="M6 5v6.5a3 3 0 0 0 3 3h9M14.5 11l3.5 3.5-3.5 3.5"/>,
+  fork: (
+    <>
+      <circle cx="7" cy="5.5" r="2"/>
+      <circle cx="7" cy="18.5" r="2"/>
+      <circle cx="17" cy="8.5" r="2"/>
+      <path d="M7 7.5v9M17 10.5c0 3-3 4-6 4.3-2 .2-4 .7-4 1.7"/>
+    </>
+  ),
   globe: (
     <>
       <circle cx="12" cy="12" r="8"/>
@@ -97,6 +105,8 @@ const SYMBOLS = {
     </>
   ),
   pencil: <path d="m5 19 .9-4L16.3 4.6a1.7 1.7 0 0 1 2.4 0l.7.7a1.7 1.7 0 0 1 0 2.4L9 18.1z"/>,
+  next: <path d="M7 6v12l8.5-6zM17.5 6v12"/>,
+  pause: <path d="M9 6v12M15 6v12"/>,
   person: (
     <>
       <circle cx="12" cy="8.5" r="3.5"/>
@@ -104,6 +114,8 @@ const SYMBOLS = {
     </>
   ),
   plus: <path d="M12 6v12M6 12h12"/>,
+  play: <path d="M8 5.5v13l10.5-6.5z"/>,
+  prev: <path d="M17 6v12l-8.5-6zM6.5 6v12"/>,
   question: (
     <>
       <circle cx="12" cy="12" r="8"/>

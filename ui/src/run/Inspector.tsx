@@ -7,19 +7,22 @@ import { CopyButton } from "../parts/CopyButton";
 import { Icon } from "../parts/Icon";
 import { useTexts } from "../parts/useTexts";
 import { causesOf, effectsOf, publishedBy, type Selection } from "./chain";
+import { entryName } from "./entryName";
 import { shortName } from "./Graph";
 import { PayloadTree } from "./PayloadTree";
 
 interface InspectorProps {
   model: RunModel;
   entries: readonly Envelope[];
+  /** Entries of the whole run, of which these may be the first. */
+  count: number;
   selection: Selection;
   onEvent: (position: number) => void;
 }
 
 type Tab = "event" | "cause" | "state" | "log";
 
-export function Inspector({ model, entries, selection, onEvent }: InspectorProps) {
+export function Inspector({ model, entries, count, selection, onEvent }: InspectorProps) {
   const { t } = useTexts();
   const [tab, setTab] = useState<Tab>("event");
   const event = model.events.find((one) => one.position === selection.position);
@@ -45,7 +48,7 @@ export function Inspector({ model, entries, selection, onEvent }: InspectorProps
         {tab === "log" && <LogTab entries={entries} selection={selection} onEvent={onEvent} model={model} />}
         {tab === "state" && <StateTab model={model} position={selection.position ?? entries.length} onEvent={onEvent} />}
         {(tab === "event" || tab === "cause") && execution?.error != null && <StepError execution={execution} />}
-        {tab === "event" && <EventTab model={model} event={event} count={entries.length} onEvent={onEvent} />}
+        {tab === "event" && <EventTab model={model} event={event} count={count} onEvent={onEvent} />}
         {tab === "cause" && <CauseTab model={model} event={event} onEvent={onEvent} />}
       </div>
     </section>
@@ -280,23 +283,5 @@ function EntryWords({ entry, model }: { entry: Envelope; model: RunModel }) {
 
 function EntryName({ entry }: { entry: Envelope }) {
   const { t } = useTexts();
-  return <>{isKnown(entry.type) ? t(`run.entry.${entry.type}`) : shortName(entry.type)}</>;
-}
-
-const KNOWN = [
-  "run_opened",
-  "execution_due",
-  "execution_started",
-  "execution_finished",
-  "execution_failed",
-  "model_called",
-  "precondition_answered",
-  "ownership_taken",
-  "stop_requested",
-  "stop_reached",
-  "run_ended",
-] as const;
-
-function isKnown(type: string): type is (typeof KNOWN)[number] {
-  return (KNOWN as readonly string[]).includes(type);
+  return <>{entryName(entry, t)}</>;
 }

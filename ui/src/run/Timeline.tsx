@@ -12,15 +12,17 @@ import { timelineOf, type Bar, type Lane } from "./lanes";
 
 interface TimelineProps {
   model: RunModel;
+  /** The whole run, of which the model may be the beginning. */
+  whole: RunModel;
   now: number;
   selection: Selection;
   onExecution: (id: string) => void;
 }
 
-export function Timeline({ model, now, selection, onExecution }: TimelineProps) {
+export function Timeline({ model, whole, now, selection, onExecution }: TimelineProps) {
   const { t, locale } = useTexts();
   const [rows, setRows] = useState<"compact" | "full">("compact");
-  const view = timelineOf(model, now, rows === "full");
+  const view = timelineOf(model, now, rows === "full", whole);
   const mark = (seconds: number) => {
     if (seconds === 0) return "0";
     if (seconds < 0.01 || seconds >= 60) return span(seconds, locale);

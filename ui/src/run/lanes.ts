@@ -30,10 +30,15 @@ export interface TimelineView {
   seconds: number;
 }
 
-/** One lane for each step (compact), or for each execution (full); bars in percent of the run's time. */
-export function timelineOf(model: RunModel, now: number, full: boolean): TimelineView {
+/**
+ * One lane for each step (compact), or for each execution (full); bars in percent of the run's time.
+ *
+ * @param whole The whole run, where the model is a part of it: what is stepped through keeps its scale.
+ */
+export function timelineOf(model: RunModel, now: number, full: boolean, whole = model): TimelineView {
   const start = model.opened ?? now;
-  const end = Math.max(model.ended ?? now, start + 0.1, ...model.executions.map((one) => one.end ?? 0));
+  const last = whole === model ? now : Math.max(now, ...whole.events.map((one) => moment(one.time)));
+  const end = Math.max(whole.ended ?? last, start + 0.1, ...whole.executions.map((one) => one.end ?? 0));
   const share = (time: number) => (100 * (Math.max(time, start) - start)) / (end - start);
   const groups = new Map<string, Execution[]>();
   for (const one of model.executions) {

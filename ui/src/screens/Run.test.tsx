@@ -196,3 +196,168 @@ describe("a run that works", () => {
     expect(screen.getByRole("alert")).toHaveTextContent("The run could not be stopped. The queue is closed.");
   });
 });
+
+describe("stepping through", () => {
+  const slider = () => screen.getByRole("slider", { name: "Position" });
+
+  it("shows graph, timeline and inspector as the run stood", async () => {
+    await openRun();
+    fireEvent.change(slider(), { target: { value: "6" } });
+    expect(step(/^gate.*working$/)).toBeInTheDocument();
+    expect(row(/Conversation\.gate.*working/)).toHaveAttribute("aria-current", "true");
+    expect(slider()).toHaveAttribute("aria-valuetext", "No. 6 of 10, Step due");
+    tab("Log");
+    expect(within(pane("Inspector")).getAllByRole("listitem")).toHaveLength(6);
+    expect(screen.getByRole("status")).toHaveTextContent("Done");
+  });
+
+  it("goes one entry back and on, and not beyond the ends", async () => {
+    await openRun();
+    expect(screen.getByRole("button", { name: "One on" })).toHaveAttribute("aria-disabled", "true");
+    fireEvent.click(screen.getByRole("button", { name: "One back" }));
+    fireEvent.click(screen.getByRole("button", { name: "One back" }));
+    expect(slider()).toHaveValue("8");
+    expect(within(pane("Inspector")).getByRole("heading", { name: "LLMStopEvent" })).toBeInTheDocument();
+    fireEvent.click(screen.getByRole("button", { name: "One on" }));
+    expect(slider()).toHaveValue("9");
+    fireEvent.change(slider(), { target: { value: "1" } });
+    fireEvent.click(screen.getByRole("button", { name: "One back" }));
+    expect(slider()).toHaveValue("1");
+  });
+
+  it("plays from the beginning to the end, and can be paused", async () => {
+    await openRun();
+    fireEvent.click(screen.getByRole("button", { name: "Play" }));
+    expect(slider()).toHaveValue("1");
+    await settle(500);
+    await settle(500);
+    expect(slider()).toHaveValue("3");
+    fireEvent.click(screen.getByRole("button", { name: "Pause" }));
+    await settle(2000);
+    expect(slider()).toHaveValue("3");
+    fireEvent.click(screen.getByRole("button", { name: "Play" }));
+    for (let entry = 3; entry < 10; entry += 1) await settle(500);
+    expect(slider()).toHaveValue("10");
+    expect(screen.getByRole("button", { name: "Play" })).toBeInTheDocument();
+  });
+});
+
+describe("a fork", () => {
+  const open = async () => {
+    await openRun();
+    fireEvent.click(forkButton());
+    await settle();
+  };
+  // One in the head and one beside the scrubber: the style sheet shows the one there is room for.
+  const forkButton = () => {
+    const [first] = screen.getAllByRole("button", { name: "Fork from here" });
+    if (first === undefined) throw new Error("There is no such button.");
+    return first;
+  };
+  const dialog = () => screen.getByRole("dialog", { name: "Fork this run" });
+  const schema = {
+    properties: {
+      system_prompt: { type: "string", default: "", title: "System prompt" },
+      tokens: { type: "integer", default: 128, title: "Tokens" },
+    },
+  };
+
+  beforeEach(() => {
+    const stopped = { ...journal[9], position: 10, type: "stop_reached", data: { event: 8 } } as (typeof journal)[number];
+    const ended = { ...journal[9], position: 11 } as (typeof journal)[number];
+    const events = journal.slice(0, 9).map((one) => (/^[A-Z]/.test(one.type) ? { ...one, display: false } : one));
+    journal = [...events, stopped, ended];
+    journal[0] = { ...journal[0], data: { ...journal[0]?.data, config: { system_prompt: "Be kind." } } } as (typeof journal)[number];
+    server.on("GET /api/profiles/assistant", () => json({ id: "assistant", name: "Assistant", config_schema: schema }));
+  });
+
+  it("says that it calls models, begins where the reader stands, and goes to the new run", async () => {
+    server.on("POST /api/runs/r1/fork", () => json({ run_id: "r9", position: 5, first: [] }));
+    await openRun();
+    fireEvent.click(step(/^begin/));
+    fireEvent.click(forkButton());
+    await settle();
+    expect(dialog()).toHaveTextContent("Forking calls models.");
+    expect(within(dialog()).getByLabelText("From No.")).toHaveValue(4);
+    expect(dialog()).toHaveTextContent("ContextualizeRequest");
+    const prompt = within(dialog()).getByLabelText("System prompt");
+    expect(prompt).toHaveValue("Be kind.");
+    fireEvent.change(prompt, { target: { value: "Be brief." } });
+    expect(dialog()).toHaveTextContent("System promptChanged");
+    fireEvent.click(within(dialog()).getByRole("button", { name: "Fork and run" }));
+    await settle();
+    const sent = server.calls.find((call) => call.path === "/api/runs/r1/fork");
+    expect(sent?.body).toMatchObject({ position: 4, config: { system_prompt: "Be brief." } });
+    expect(window.location.pathname).toBe("/runs/r9");
+    expect(screen.queryByRole("dialog")).toBeNull();
+  });
+
+  it("cannot be asked for beyond the last position, nor with what is no value", async () => {
+    await open();
+    const from = within(dialog()).getByLabelText("From No.");
+    expect(from).toHaveValue(7);
+    fireEvent.change(from, { target: { value: "9" } });
+    expect(dialog()).toHaveTextContent("From 2 to 7");
+    fireEvent.change(from, { target: { value: "7" } });
+    fireEvent.change(within(dialog()).getByLabelText("Tokens"), { target: { value: "1.5" } });
+    expect(dialog()).toHaveTextContent("This cannot be read as a value.");
+    fireEvent.click(within(dialog()).getByRole("button", { name: "Fork and run" }));
+    await settle();
+    expect(server.count("POST", "/api/runs/r1/fork")).toBe(0);
+  });
+
+  it("that is refused says why and keeps what was written", async () => {
+    server.on("POST /api/runs/r1/fork", () => problem(422, "profile_invalid", "The settings are not valid."));
+    await open();
+    fireEvent.change(within(dialog()).getByLabelText("System prompt"), { target: { value: "Odd" } });
+    fireEvent.click(within(dialog()).getByRole("button", { name: "Fork and run" }));
+    await settle();
+    expect(within(dialog()).getByRole("alert")).toHaveTextContent("The run was not forked. The settings are not valid.");
+    expect(within(dialog()).getByLabelText("System prompt")).toHaveValue("Odd");
+    fireEvent.click(within(dialog()).getByRole("button", { name: "Cancel" }));
+    expect(screen.queryByRole("dialog")).toBeNull();
+  });
+
+  it("of somebody who may not change the profile has no settings to change", async () => {
+    server.on("GET /api/profiles/assistant", () => json({ id: "assistant", name: "Assistant" }));
+    await open();
+    expect(within(dialog()).queryByLabelText("System prompt")).toBeNull();
+    expect(within(dialog()).getByRole("button", { name: "Fork and run" })).toBeInTheDocument();
+  });
+
+  it("names the run it came from", async () => {
+    server.on("GET /api/runs/r1", () => json({ ...RECORD, thread: null, forked_from: "r0", forked_at: 5 }));
+    await openRun();
+    expect(screen.getByRole("link", { name: "a run, at No. 5" })).toHaveAttribute("href", "/runs/r0");
+    expect(screen.getByRole("link", { name: "All runs" })).toHaveAttribute("href", "/runs");
+  });
+});
+
+describe("a replay", () => {
+  const replay = async () => {
+    await openRun();
+    fireEvent.click(screen.getByRole("button", { name: "Replay" }));
+    await settle();
+  };
+
+  it("says that everything would be decided the same", async () => {
+    server.on("POST /api/runs/r1/replay", () => json({ entries: 10, executions: 2, divergence: null }));
+    await replay();
+    expect(screen.getByText(/all 10 entries would be decided the same/)).toBeInTheDocument();
+  });
+
+  it("names the first difference", async () => {
+    const divergence = { position: 6, step: "answer", expected: "answer due with No. 4", found: "gate due with No. 4" };
+    server.on("POST /api/runs/r1/replay", () => json({ entries: 5, executions: 1, divergence }));
+    await replay();
+    expect(screen.getByRole("alert")).toHaveTextContent(
+      "Replayed, it differs at No. 6. Expected: answer due with No. 4. Found: gate due with No. 4.",
+    );
+  });
+
+  it("that cannot be says why", async () => {
+    server.on("POST /api/runs/r1/replay", () => problem(409, "blueprint_not_found", "It is not served here."));
+    await replay();
+    expect(screen.getByRole("alert")).toHaveTextContent("The run could not be replayed. It is not served here.");
+  });
+});

@@ -1,6 +1,6 @@
-import { useEffect, useLayoutEffect, useMemo, useRef, useState, type CSSProperties, type KeyboardEvent } from "react";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type CSSProperties, type KeyboardEvent } from "react";
 import { Link, useParams } from "react-router";
-import type { Envelope, PersonRequest, RunGraph, RunRecord } from "../api/types";
+import type { Envelope, PersonRequest, Replay, RunGraph, RunRecord } from "../api/types";
 import * as server from "../client/endpoints";
 import { Refused } from "../client/http";
 import { clock, count, dayAndClock, money, span, wholeSeconds } from "../i18n/format";
@@ -13,8 +13,11 @@ import type { IconName } from "../parts/Sprite";
 import { useNow } from "../parts/useNow";
 import { useTexts } from "../parts/useTexts";
 import { move, NOTHING_SELECTED, selectEvent, selectExecution, type Move, type Selection } from "../run/chain";
+import { ForkDialog } from "../run/ForkDialog";
 import { Graph } from "../run/Graph";
 import { Inspector } from "../run/Inspector";
+import { FIRST, lastForkPosition, momentOf, selectionAt } from "../run/scrub";
+import { Scrubber } from "../run/Scrubber";
 import { Timeline } from "../run/Timeline";
 import { useAskers } from "../requests/useAskers";
 import { askedBy } from "../requests/words";
@@ -80,6 +83,18 @@ function Loaded({ id, loaded: { record, graph } }: { id: string; loaded: Loaded 
   const over = model.ended !== null || (entries.length === 0 && record.ended !== null);
   const now = useNow(!over);
   const [selection, select] = useState<Selection>(NOTHING_SELECTED);
+  const [at, setAt] = useState<number | null>(null);
+  const [forking, setForking] = useState(false);
+  const shown = useMemo(() => momentOf(entries, at), [entries, at]);
+  const stepTo = useCallback(
+    (to: number | null) => {
+      setAt(to);
+      const found = selectionAt(entries, to ?? entries.length);
+      if (found !== null) select(found);
+    },
+    [entries],
+  );
+  const lastFork = lastForkPosition(entries);
   const panes = useRef<HTMLDivElement>(null);
   const walked = useRef(false);
   useLayoutEffect(() => {
@@ -94,35 +109,66 @@ function Loaded({ id, loaded: { record, graph } }: { id: string; loaded: Loaded 
     if (direction === undefined || target.closest(".node, .lane, .chain, .journal, .scroll") === null) return;
     event.preventDefault();
     walked.current = true;
-    select(move(model, selection, direction));
+    select(move(shown.model, selection, direction));
   };
   const profile = record.profile_name ?? model.profileName ?? record.profile ?? record.blueprint;
   return (
     <main className="work run" id="work" aria-labelledby="title">
-      <Bar id={id} record={record} model={model} title={t("run.run", { profile })} over={over} />
+      <Bar
+        id={id}
+        record={record}
+        model={model}
+        title={t("run.run", { profile })}
+        over={over}
+        onFork={lastFork === null ? null : () => setForking(true)}
+      />
       <Facts record={record} model={model} now={now} over={over} profile={profile} />
       {/* eslint-disable-next-line jsx-a11y/no-static-element-interactions -- arrow keys of the focused step within */}
       <div className="panes" style={roomFor(graph)} ref={panes} onKeyDown={onKeyDown}>
         <Graph
           graph={graph}
-          model={model}
-          now={now}
+          model={shown.model}
+          now={shown.time ?? now}
           selected={selection.execution}
-          onSelect={(execution) => select(selectExecution(model, execution))}
+          onSelect={(execution) => select(selectExecution(shown.model, execution))}
         />
         <Timeline
-          model={model}
-          now={now}
+          model={shown.model}
+          whole={model}
+          now={shown.time ?? now}
           selection={selection}
-          onExecution={(execution) => select(selectExecution(model, execution))}
+          onExecution={(execution) => select(selectExecution(shown.model, execution))}
         />
         <Inspector
-          model={model}
-          entries={entries}
+          model={shown.model}
+          entries={shown.entries}
+          count={entries.length}
           selection={selection}
-          onEvent={(position) => select(selectEvent(model, position))}
+          onEvent={(position) => select(selectEvent(shown.model, position))}
         />
       </div>
+      <Scrubber entries={entries} at={at} onMove={stepTo}>
+        {lastFork !== null && (
+          <button
+            type="button"
+            className="icon-button tight-only"
+            aria-label={t("run.fork")}
+            title={t("run.fork")}
+            onClick={() => setForking(true)}
+          >
+            <Icon name="fork" />
+          </button>
+        )}
+      </Scrubber>
+      {forking && lastFork !== null && (
+        <ForkDialog
+          record={record}
+          entries={entries}
+          position={Math.max(FIRST, Math.min(selection.position ?? at ?? lastFork, lastFork))}
+          last={lastFork}
+          onClose={() => setForking(false)}
+        />
+      )}
     </main>
   );
 }
@@ -146,6 +192,7 @@ interface BarProps {
   model: RunModel;
   title: string;
   over: boolean;
+  onFork: (() => void) | null;
 }
 
 const STATES: Record<string, [IconName, string]> = {
@@ -158,13 +205,14 @@ const STATES: Record<string, [IconName, string]> = {
   stopped: ["halt", ""],
 };
 
-function Bar({ id, record, model, title, over }: BarProps) {
+function Bar({ id, record, model, title, over, onFork }: BarProps) {
   const { t, locale } = useTexts();
   const [stopping, setStopping] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const open = useInbox((state) => state.inbox.open);
   const asked = over ? [] : Object.values(open).filter((one) => one.run === id);
   const known = over ? (model.status ?? record.status) : standing(model, asked.length > 0);
+  const { replayed, replaying, replay } = useReplay(id);
   const [icon, look] = STATES[known] ?? ["work", "working"];
   const stop = () => {
     setStopping(true);
@@ -179,9 +227,9 @@ function Bar({ id, record, model, title, over }: BarProps) {
       <header className="bar">
         <Link
           className="icon-button"
-          to={record.thread === null ? "/" : `/threads/${record.thread}`}
-          aria-label={t("run.back")}
-          title={t("run.back")}
+          to={record.thread === null ? "/runs" : `/threads/${record.thread}`}
+          aria-label={record.thread === null ? t("run.all") : t("run.back")}
+          title={record.thread === null ? t("run.all") : t("run.back")}
         >
           <Icon name="left" />
         </Link>
@@ -191,6 +239,18 @@ function Bar({ id, record, model, title, over }: BarProps) {
           {stopping && !over ? t("state.stopping") : t(`state.${known === "running" ? "working" : known}`)}
         </span>
         <div className="end">
+          {onFork !== null && (
+            <button type="button" className="button quiet roomy-only" onClick={onFork}>
+              <Icon name="fork" />
+              {t("run.fork")}
+            </button>
+          )}
+          {over && (
+            <button type="button" className="button quiet replay" aria-disabled={replaying} onClick={replay}>
+              <Icon name="again" />
+              <span>{replaying ? t("run.replaying") : t("run.replay")}</span>
+            </button>
+          )}
           {!over && (
             <button type="button" className="button" aria-disabled={stopping} onClick={stop}>
               <Icon name="stop" />
@@ -207,6 +267,7 @@ function Bar({ id, record, model, title, over }: BarProps) {
       {asked.map((request) => (
         <Asked key={request.id} request={request} />
       ))}
+      {replayed !== null && <Replayed result={replayed} />}
       {model.error !== null && model.status === "failed" && (
         <div className="bar-note">
           <ErrorLine title={model.error.message}>{model.error.what_to_do}</ErrorLine>
@@ -241,6 +302,51 @@ function Asked({ request }: { request: PersonRequest }) {
   );
 }
 
+type ReplayResult = Replay | { error: unknown };
+
+function useReplay(id: string) {
+  const [replayed, setReplayed] = useState<ReplayResult | null>(null);
+  const [replaying, setReplaying] = useState(false);
+  const replay = () => {
+    if (replaying) return;
+    setReplaying(true);
+    server
+      .replayRun(id)
+      .then(setReplayed, (error: unknown) => setReplayed({ error }))
+      .finally(() => setReplaying(false));
+  };
+  return { replayed, replaying, replay };
+}
+
+/** Whether the rules would decide the same again; nothing was executed to find out. */
+function Replayed({ result }: { result: ReplayResult }) {
+  const { t, locale } = useTexts();
+  if ("error" in result) {
+    return (
+      <div className="bar-note">
+        <ErrorLine title={t("run.replayFailed")}>{explain(result.error, t, locale)}</ErrorLine>
+      </div>
+    );
+  }
+  const { divergence, entries } = result;
+  if (divergence === null) {
+    return (
+      <p className="bar-note calm" role="status" aria-label={t("run.replay")}>
+        <span className="state ok">
+          <Icon name="done" />
+          {t("run.replayedSame", { count: entries })}
+        </span>
+      </p>
+    );
+  }
+  const { position, expected, found } = divergence;
+  return (
+    <div className="bar-note">
+      <ErrorLine title={t("run.diverges", { position })}>{t("run.divergence", { expected, found })}</ErrorLine>
+    </div>
+  );
+}
+
 interface FactsProps {
   record: RunRecord;
   model: RunModel;
@@ -267,6 +373,11 @@ function Facts({ record, model, now, over, profile }: FactsProps) {
       {record.thread !== null && (
         <Fact name={t("run.thread")}>
           <ThreadLink id={record.thread} />
+        </Fact>
+      )}
+      {record.forked_from != null && (
+        <Fact name={t("run.forkedFrom")}>
+          <Link to={`/runs/${record.forked_from}`}>{t("run.forkedAt", { position: record.forked_at ?? 0 })}</Link>
         </Fact>
       )}
       {started !== null && (

@@ -9,6 +9,13 @@ await startTexts("en");
 Object.defineProperty(window, "matchMedia", {
   value: (query: string) => ({ matches: query.includes("fine"), media: query, addEventListener: () => undefined }),
 });
+// jsdom knows the element, but not how it opens.
+HTMLDialogElement.prototype.showModal = function showModal() {
+  this.open = true;
+};
+HTMLDialogElement.prototype.close = function close() {
+  this.open = false;
+};
 Element.prototype.scrollTo = () => undefined;
 Element.prototype.scrollIntoView = () => undefined;
 

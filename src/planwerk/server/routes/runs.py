@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request, Response
@@ -12,7 +13,8 @@ from planwerk.access.authorize import authorize
 from planwerk.access.principal import Principal
 from planwerk.messages.events import UserMessageEvent
 from planwerk.messages.prompts import user_prompt
-from planwerk.runtime.ports import RecordPlace, RunRecord
+from planwerk.runtime.errors import UnknownRun
+from planwerk.runtime.ports import RecordPlace, RunFilter, RunRecord
 from planwerk.runtime.profiles import Profile
 from planwerk.runtime.wire import wire_time
 from planwerk.server.authentication import SignedIn
@@ -30,12 +32,16 @@ from planwerk.server.parts import (
 )
 from planwerk.server.run_entries import EntryReader
 from planwerk.server.shapes import (
+    DivergenceView,
     EnvelopeView,
+    ForkAccepted,
+    ForkGiven,
     GraphEdge,
     GraphGroup,
     GraphNode,
     GraphView,
     Items,
+    ReplayView,
     RunAccepted,
     RunGiven,
     RunView,
@@ -43,6 +49,7 @@ from planwerk.server.shapes import (
 )
 from planwerk.server.streams import run_stream
 from planwerk.workflow.composition import start_classes
+from planwerk.workflow.entries import RunStatus
 from planwerk.workflow.errors import PlanwerkError
 from planwerk.workflow.events import StartEvent
 from planwerk.workflow.graph import graph_of
@@ -160,13 +167,25 @@ def _start_event(profile: Profile, given: RunGiven, principal: Principal, locale
 async def list_runs(
     parts: Installed,
     principal: SignedIn,
+    status: Annotated[list[RunStatus] | None, Query()] = None,
+    profile: str | None = None,
+    thread: str | None = None,
     cursor: str | None = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Items[RunView]:
-    """The person's runs that were opened, by the time of their start, newest first: also those of no thread (S4.1)."""
+    """The person's runs that were opened, by the time of their start, newest first: also those of no thread (S4.1).
+
+    `status` may be given several times.
+    """
     authorize(principal, Action.RUN_READ, Resource.of_tenant(principal.tenant))
+    wanted = RunFilter(
+        owner=principal.account,
+        statuses=frozenset(status) if status else None,
+        profile=profile,
+        thread=thread,
+    )
     before = _place(cursor) if cursor is not None else None
-    found = await parts.host.newest(principal.tenant, owner=principal.account, before=before, limit=limit + 1)
+    found = await parts.host.newest(principal.tenant, wanted, before=before, limit=limit + 1)
     page = found[:limit]
     return Items(
         items=[run_view(record, shows_cost=may_inspect(principal, record)) for record in page],
@@ -249,6 +268,48 @@ async def stop_run(parts: Installed, principal: SignedIn, run: str) -> RunAccept
     return RunAccepted(run_id=record.run)
 
 
+@router.post("/api/runs/{run}/fork", operation_id="fork_run", status_code=202)
+async def fork_run(
+    response: Response,
+    parts: Installed,
+    principal: SignedIn,
+    run: str,
+    given: ForkGiven,
+    idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
+) -> ForkAccepted:
+    """Make a run that goes on from a position of this one (E7.8): it calls models, and posts nothing to the thread.
+
+    202 once it is accepted; sending it again with the same id, or the same key, changes nothing. Other settings need
+    the right to change the profile.
+    """
+    record = await find_run(parts, principal, run, Action.RUN_FORK)
+    if record.status == QUEUED:
+        raise UnknownRun(record.run)
+    if record.profile is not None:
+        await find_profile(parts, principal, record.profile, Action.PROFILE_USE)
+        if given.config:
+            await find_profile(parts, principal, record.profile, Action.PROFILE_EDIT)
+    named = parse_id(given.run_id, RunId) if given.run_id is not None else None
+    if named is None and idempotency_key is not None:
+        named = RunId(made_id(principal, f"fork {record.run}", idempotency_key))
+    if named is not None:
+        await refuse_foreign_run(parts, named, principal, None)
+    made = await parts.forks.fork(
+        RunId(record.run), given.position, actor=principal.actor(), config=given.config, run_id=named
+    )
+    response.headers["Location"] = f"/api/runs/{made.run}"
+    return ForkAccepted(run_id=made.run, position=made.position, first=list(made.first))
+
+
+@router.post("/api/runs/{run}/replay", operation_id="replay_run")
+async def replay_run(parts: Installed, principal: SignedIn, run: str) -> ReplayView:
+    """Re-drive a run that has ended from its journal (E7.8): nothing is executed, and no model is called."""
+    record = await find_run(parts, principal, run, Action.RUN_READ)
+    found = await parts.forks.replay(RunId(record.run))
+    divergence = DivergenceView(**asdict(found.divergence)) if found.divergence is not None else None
+    return ReplayView(entries=found.entries, executions=found.executions, divergence=divergence)
+
+
 @router.get(
     "/api/runs/{run}/stream",
     operation_id="stream_run",
@@ -303,6 +364,9 @@ def run_view(record: RunRecord, *, shows_cost: bool) -> RunView:
         error=ErrorInfo.model_validate(record.error) if record.error is not None else None,
         model_calls=summary.get("model_calls", 0),
         executions=summary.get("executions", 0),
+        title=record.title,
+        forked_from=record.forked_from,
+        forked_at=record.forked_at,
         expires=wire_time(record.expires_microseconds) if record.expires_microseconds is not None else None,
         parent_run=record.parent_run,
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator
 from typing import Any
 
 from planwerk.runtime.ports import ContextValue
+from planwerk.storage.wakeups import WakeUps
 
 
 class InMemoryContexts:
@@ -30,3 +32,10 @@ class InMemoryContexts:
 
     async def forget(self, scope: str, owner: str) -> None:
         self._values.pop((scope, owner), None)
+
+    async def owners(self, scope: str, key: str) -> dict[str, Any]:
+        kept = {owner: values for (named, owner), values in self._values.items() if named == scope}
+        return {owner: json.loads(values[key][0]) for owner, values in kept.items() if key in values}
+
+    def foreign_changes(self) -> AsyncGenerator[None]:
+        return WakeUps().follow()  # there is no other process: after the first item nothing comes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planwerk.runtime.ports import RecordPlace, RunRecord
+from planwerk.runtime.ports import ANY_RUN, RecordPlace, RunFilter, RunRecord
 
 
 class InMemoryRunRecords:
@@ -12,7 +12,9 @@ class InMemoryRunRecords:
         self._records: dict[str, RunRecord] = {}
 
     async def put(self, record: RunRecord) -> None:
-        self._records[record.run] = record
+        known = self._records.get(record.run)
+        if known is None or known.ended_microseconds is None or record.ended_microseconds is not None:
+            self._records[record.run] = record
 
     async def get(self, run: str) -> RunRecord | None:
         return self._records.get(run)
@@ -35,16 +37,24 @@ class InMemoryRunRecords:
         self._records.pop(run, None)
 
     async def newest(
-        self, tenant: str, *, owner: str | None = None, before: RecordPlace | None = None, limit: int = 50
+        self, tenant: str, wanted: RunFilter = ANY_RUN, *, before: RecordPlace | None = None, limit: int = 50
     ) -> list[RunRecord]:
         found = [
             record
             for record in self._records.values()
-            if record.tenant == tenant
-            and (owner is None or record.owner == owner)
-            and (before is None or record.place < before)
+            if record.tenant == tenant and _fits(record, wanted) and (before is None or record.place < before)
         ]
         return sorted(found, key=_started, reverse=True)[:limit]
+
+
+def _fits(record: RunRecord, wanted: RunFilter) -> bool:
+    return (
+        wanted.owner in {None, record.owner}
+        and (wanted.statuses is None or record.status in wanted.statuses)
+        and wanted.profile in {None, record.profile}
+        and wanted.thread in {None, record.thread}
+        and wanted.workspace in {None, record.workspace}
+    )
 
 
 def _started(record: RunRecord) -> RecordPlace:

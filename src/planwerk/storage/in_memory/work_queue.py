@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from dataclasses import dataclass
 
 from planwerk.runtime.ports import NEVER, Lease
@@ -46,9 +46,15 @@ class InMemoryWorkQueue:
         self._wakeups.wake()
 
     async def take(
-        self, worker: str, *, now_microseconds: int, lease_microseconds: int, run: RunId | None = None
+        self,
+        worker: str,
+        *,
+        now_microseconds: int,
+        lease_microseconds: int,
+        run: RunId | None = None,
+        leaving: Collection[RunId] = (),
     ) -> Lease | None:
-        key = self._first_free(now_microseconds) if run is None else run
+        key = self._first_free(now_microseconds, leaving) if run is None else run
         waiting = self._runs.get(key) if key is not None else None
         if key is None or waiting is None or max(waiting.not_before, waiting.until) > now_microseconds:
             return None
@@ -142,6 +148,13 @@ class InMemoryWorkQueue:
             heapq.heappop(self._turns)
         return None
 
-    def _first_free(self, now: int) -> RunId | None:
+    def _first_free(self, now: int, leaving: Collection[RunId]) -> RunId | None:
         run = self._first_turn()
+        if run in leaving:
+            turns = sorted(self._turns)
+            return next((run for time, turn, run in turns if self._is_free(run, turn, time, now, leaving)), None)
         return run if run is not None and self._turns[0][0] <= now else None
+
+    def _is_free(self, run: RunId, turn: int, time: int, now: int, leaving: Collection[RunId]) -> bool:
+        waiting = self._runs.get(run)
+        return time <= now and waiting is not None and waiting.turn == turn and run not in leaving

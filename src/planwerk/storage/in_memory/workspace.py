@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from planwerk.access.ids import TenantId
@@ -13,6 +13,7 @@ from planwerk.workspace.ports import (
     RESULTS_KEPT,
     CommandResult,
     Commit,
+    CursorLease,
     FeedItem,
     Loaded,
     PlacedRun,
@@ -21,7 +22,7 @@ from planwerk.workspace.ports import (
     sole_name,
 )
 from planwerk.workspace.rules.envelope import LogEnvelope
-from planwerk.workspace.rules.errors import SoleWorkspaceTaken, StaleCursor, StaleHead
+from planwerk.workspace.rules.errors import CursorPassedOn, SoleWorkspaceTaken, StaleCursor, StaleHead
 from planwerk.workspace.rules.state import (
     ArtifactEntity,
     ArtifactKey,
@@ -114,6 +115,7 @@ class InMemoryWorkspaceStorage:
         self._feed: list[FeedItem] = []
         self._contents: dict[tuple[TenantId, str], bytes] = {}
         self._cursors: dict[str, int] = {}
+        self._cursor_leases: dict[str, CursorLease] = {}
         self._wakeups = WakeUps()
 
     async def load(
@@ -146,6 +148,8 @@ class InMemoryWorkspaceStorage:
     def _checked(self, commit: Commit) -> _Place:
         """The workspace the commit goes to; everything that can be refused is refused here."""
         cursor = commit.cursor
+        if cursor is not None:
+            self._refuse_passed_on(cursor.name, cursor.fence)
         if cursor is not None and (stored := self._cursors.get(cursor.name, 0)) != cursor.expected:
             raise StaleCursor(cursor.name, expected=cursor.expected, stored=stored)
         place = self._places.get(commit.workspace)
@@ -206,8 +210,39 @@ class InMemoryWorkspaceStorage:
     async def cursor(self, name: str) -> int:
         return self._cursors.get(name, 0)
 
-    async def save_cursor(self, name: str, position: int) -> None:
+    async def save_cursor(self, name: str, position: int, *, fence: int | None = None) -> None:
+        self._refuse_passed_on(name, fence)
         self._cursors[name] = max(position, self._cursors.get(name, 0))
+
+    async def lease_cursor(
+        self, name: str, owner: str, *, now_microseconds: int, lease_microseconds: int, heir_of: str | None = None
+    ) -> CursorLease | None:
+        known = self._cursor_leases.get(name, CursorLease(name, "", 0, 0))
+        if known.until_microseconds > now_microseconds and known.owner not in {owner, heir_of}:
+            return None
+        lease = CursorLease(name, owner, known.fence + 1, now_microseconds + lease_microseconds)
+        self._cursor_leases[name] = lease
+        return lease
+
+    async def renew_cursor(self, lease: CursorLease, *, until_microseconds: int) -> CursorLease | None:
+        if self._cursor_leases[lease.name].fence != lease.fence:
+            return None
+        renewed = replace(lease, until_microseconds=until_microseconds)
+        self._cursor_leases[lease.name] = renewed
+        return renewed
+
+    async def release_cursor(self, lease: CursorLease) -> None:
+        if self._cursor_leases[lease.name].fence == lease.fence:
+            self._cursor_leases[lease.name] = replace(lease, owner="", until_microseconds=0)
+
+    async def cursor_owner(self, name: str) -> str | None:
+        known = self._cursor_leases.get(name)
+        return known.owner or None if known is not None else None
+
+    def _refuse_passed_on(self, name: str, fence: int | None) -> None:
+        known = self._cursor_leases.get(name)
+        if known is not None and fence is not None and known.fence > fence:
+            raise CursorPassedOn(name, carried=fence, current=known.fence)
 
     async def contents(self, tenant: TenantId, hashes: Collection[str]) -> dict[str, bytes]:
         return {hash_: self._contents[tenant, hash_] for hash_ in hashes if (tenant, hash_) in self._contents}

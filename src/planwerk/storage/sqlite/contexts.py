@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import AsyncGenerator
 from typing import Any, Final
 
 from planwerk.runtime.ports import ContextValue
 from planwerk.storage.sqlite.database import SqliteDatabase
+from planwerk.storage.wakeups import WakeUps
 
 GET: Final = "SELECT value, version FROM contexts WHERE scope = ? AND owner = ? AND key = ?"
 SET: Final = """
     INSERT INTO contexts (scope, owner, key, value, version) VALUES (?, ?, ?, ?, 1)
     ON CONFLICT (scope, owner, key) DO UPDATE SET value = excluded.value, version = version + 1
 """
+OWNERS: Final = "SELECT owner, value FROM contexts WHERE scope = ? AND key = ?"
 FORGET: Final = "DELETE FROM contexts WHERE scope = ? AND owner = ?"
 
 
@@ -39,6 +42,13 @@ class SqliteContexts:
 
     async def forget(self, scope: str, owner: str) -> None:
         await self._database.write(lambda connection: connection.execute(FORGET, (scope, owner)))
+
+    async def owners(self, scope: str, key: str) -> dict[str, Any]:
+        rows = self._database.read(lambda connection: connection.execute(OWNERS, (scope, key)).fetchall())
+        return {owner: json.loads(value) for owner, value in rows}
+
+    def foreign_changes(self) -> AsyncGenerator[None]:
+        return WakeUps(self._database.changes).follow()  # never woken by this process
 
 
 def _get(connection: sqlite3.Connection, scope: str, owner: str, key: str) -> ContextValue:

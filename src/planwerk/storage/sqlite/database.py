@@ -8,18 +8,38 @@ process holds the lock, the waiting is done in a thread, so the loop never block
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, Literal, TypeVar
 
+from planwerk.workflow.errors import PlanwerkError
+
 T = TypeVar("T")
 Operation = Callable[[sqlite3.Connection], T]
 
+log = logging.getLogger(__name__)
+
 LOCK_WAIT_MILLISECONDS: Final = 5_000
+LOCK_WAITS: Final = 12
+"""A process that is stopped in the middle of a write keeps all others waiting; each wait is told in the log."""
 CHECKPOINT_PAGES: Final = 2_000
 STATEMENT_CACHE: Final = 256
+
+
+class StorageBusy(PlanwerkError):
+    """Another process keeps the file from being written; nothing was written (ENG-21)."""
+
+    code = "storage_busy"
+    http_status = 503
+
+    def __init__(self, path: Path, seconds: float) -> None:
+        super().__init__(
+            f"another process has kept {path} from being written for {seconds:g} s.",
+            what_to_do="Look for a stopped or hanging process that uses the data folder, and end it or let it go on.",
+        )
 
 
 @dataclass(slots=True)
@@ -102,6 +122,11 @@ class SqliteDatabase:
         row: tuple[int] = self._reader.execute("PRAGMA data_version").fetchone()
         return row[0]
 
+    @property
+    def is_waiting_for_lock(self) -> bool:
+        """Whether writes wait here because another process writes."""
+        return self._flushing is not None
+
     async def close(self) -> None:
         """Write what waits, then close; later writes are refused."""
         while self._waiting or self._flushing is not None:
@@ -138,15 +163,22 @@ class SqliteDatabase:
                 self._scheduled = True
                 asyncio.get_running_loop().call_soon(self._flush)
 
-    def _begin_in_thread(self) -> sqlite3.OperationalError | None:
+    def _begin_in_thread(self) -> Exception | None:
         self._writer.execute(f"PRAGMA busy_timeout={LOCK_WAIT_MILLISECONDS}")
         try:
-            self._writer.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            return error
+            for waited in range(1, LOCK_WAITS + 1):
+                try:
+                    self._writer.execute("BEGIN IMMEDIATE")
+                except sqlite3.OperationalError as error:
+                    if not _is_locked(error):
+                        return error
+                    seconds = waited * LOCK_WAIT_MILLISECONDS / 1000
+                    log.warning("another process has kept %s from being written for %g s", self.path, seconds)
+                else:
+                    return None
         finally:
             self._writer.execute("PRAGMA busy_timeout=0")
-        return None
+        return StorageBusy(self.path, LOCK_WAITS * LOCK_WAIT_MILLISECONDS / 1000)
 
     def _run_and_commit(self) -> None:
         batch, self._waiting = self._waiting, []

@@ -7,7 +7,7 @@ import sqlite3
 from dataclasses import MISSING, Field, fields
 from typing import Any, Final
 
-from planwerk.runtime.ports import RecordPlace, RunRecord
+from planwerk.runtime.ports import ANY_RUN, RecordPlace, RunFilter, RunRecord
 from planwerk.storage.sqlite.database import SqliteDatabase
 
 IN_COLUMNS: Final = ("run", "tenant", "workspace", "thread", "status", "started_microseconds")
@@ -16,24 +16,16 @@ OTHERS: Final = tuple(field for field in fields(RunRecord) if field.name not in 
 COLUMNS: Final = "run, tenant, workspace, thread, status, started, data"
 
 PUT: Final = """
-    INSERT INTO run_records (run, tenant, workspace, thread, owner, status, started, expires, data)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO run_records (run, tenant, workspace, thread, owner, profile, status, started, expires, data)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (run) DO UPDATE SET status = excluded.status, expires = excluded.expires, data = excluded.data
+    WHERE json_extract(run_records.data, '$.ended_microseconds') IS NULL
+       OR json_extract(excluded.data, '$.ended_microseconds') IS NOT NULL
 """
 GET: Final = f"SELECT {COLUMNS} FROM run_records WHERE run = ?"
 OF_THREAD: Final = f"SELECT {COLUMNS} FROM run_records WHERE tenant = ? AND thread = ? ORDER BY started, run"
 EXPIRED: Final = "SELECT run FROM run_records WHERE expires <= ? ORDER BY expires LIMIT ?"
 FORGET: Final = "DELETE FROM run_records WHERE run = ?"
-NEWEST: Final = f"""
-    SELECT {COLUMNS} FROM run_records WHERE tenant = ? AND (started, run) < (?, ?)
-    ORDER BY started DESC, run DESC LIMIT ?
-"""
-NEWEST_OF_OWNER: Final = f"""
-    SELECT {COLUMNS} FROM run_records WHERE tenant = ? AND owner = ? AND (started, run) < (?, ?)
-    ORDER BY started DESC, run DESC LIMIT ?
-"""
-LAST: Final[RecordPlace] = (2**63 - 1, "")
-"""No run stands behind it."""
 
 
 class SqliteRunRecords:
@@ -49,6 +41,7 @@ class SqliteRunRecords:
             record.workspace,
             record.thread,
             record.owner,
+            record.profile,
             record.status,
             record.started_microseconds,
             record.expires_microseconds if record.ended_microseconds is not None else None,
@@ -73,12 +66,23 @@ class SqliteRunRecords:
         await self._database.write(lambda connection: connection.execute(FORGET, (run,)))
 
     async def newest(
-        self, tenant: str, *, owner: str | None = None, before: RecordPlace | None = None, limit: int = 50
+        self, tenant: str, wanted: RunFilter = ANY_RUN, *, before: RecordPlace | None = None, limit: int = 50
     ) -> list[RunRecord]:
-        place = before or LAST
-        if owner is None:
-            return self._find(NEWEST, (tenant, *place, limit))
-        return self._find(NEWEST_OF_OWNER, (tenant, owner, *place, limit))
+        conditions, values = ["tenant = ?"], list[Any]([tenant])
+        for column in ("owner", "profile", "thread", "workspace"):
+            value = getattr(wanted, column)
+            if value is not None:
+                conditions.append(f"{column} = ?")
+                values.append(value)
+        if wanted.statuses is not None:
+            conditions.append(f"status IN ({','.join('?' * len(wanted.statuses))})")
+            values += sorted(wanted.statuses)
+        if before is not None:
+            conditions.append("(started, run) < (?, ?)")
+            values += before
+        order = "ORDER BY started DESC, run DESC LIMIT ?"
+        statement = f"SELECT {COLUMNS} FROM run_records WHERE {' AND '.join(conditions)} {order}"
+        return self._find(statement, (*values, limit))
 
     def _find(self, statement: str, parameters: tuple[Any, ...]) -> list[RunRecord]:
         def find(connection: sqlite3.Connection) -> list[Any]:

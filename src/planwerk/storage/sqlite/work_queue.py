@@ -6,8 +6,9 @@ since. So taking, calling and waking each look into one place of the index, howe
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from typing import Any, Final
 
 from planwerk.runtime.ports import NEVER, Lease
@@ -40,6 +41,10 @@ NEXT: Final = "SELECT min(not_before) FROM run_queue WHERE not_before > ?"
 FREE: Final = """
     SELECT run FROM run_queue WHERE not_before <= ?1 AND lease_until <= ?1 ORDER BY not_before, run LIMIT 1
 """
+FREE_BUT: Final = """
+    SELECT run FROM run_queue WHERE not_before <= ?1 AND lease_until <= ?1
+    AND run NOT IN (SELECT value FROM json_each(?2)) ORDER BY not_before, run LIMIT 1
+"""
 FREE_RUN: Final = "SELECT run FROM run_queue WHERE run = ?2 AND not_before <= ?1 AND lease_until <= ?1"
 TAKE: Final = f"""
     UPDATE run_queue SET fence = fence + 1, lease_owner = ?, lease_until = ?, not_before = {TAKEN}
@@ -65,16 +70,21 @@ class SqliteWorkQueue:
         self._wakeups.wake()
 
     async def take(
-        self, worker: str, *, now_microseconds: int, lease_microseconds: int, run: RunId | None = None
+        self,
+        worker: str,
+        *,
+        now_microseconds: int,
+        lease_microseconds: int,
+        run: RunId | None = None,
+        leaving: Collection[RunId] = (),
     ) -> Lease | None:
         until = now_microseconds + lease_microseconds
+        statement, values = (FREE, [now_microseconds]) if run is None else (FREE_RUN, [now_microseconds, run])
+        if leaving and run is None:
+            statement, values = FREE_BUT, [now_microseconds, json.dumps(list(leaving))]
 
         def take(connection: sqlite3.Connection) -> Lease | None:
-            free: Any = (
-                connection.execute(FREE, (now_microseconds,))
-                if run is None
-                else connection.execute(FREE_RUN, (now_microseconds, run))
-            ).fetchone()
+            free: Any = connection.execute(statement, values).fetchone()
             if free is None:
                 return None
             fence = connection.execute(TAKE, (worker, until, free[0])).fetchone()[0]

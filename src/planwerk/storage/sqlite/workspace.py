@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Collection
 from typing import Any, Final, TypeVar
 
 from planwerk.access.ids import TenantId
+from planwerk.storage.sqlite import cursor_leases
 from planwerk.storage.sqlite.database import SqliteDatabase
 from planwerk.storage.sqlite.workspace_rows import (
     INSERT_LOG,
@@ -31,6 +32,7 @@ from planwerk.workspace.ports import (
     RESULTS_KEPT,
     CommandResult,
     Commit,
+    CursorLease,
     CursorMove,
     FeedItem,
     Loaded,
@@ -142,11 +144,32 @@ class SqliteWorkspaceStorage:
     async def cursor(self, name: str) -> int:
         return self._number("SELECT position FROM cursors WHERE name = ?", name)
 
-    async def save_cursor(self, name: str, position: int) -> None:
+    async def save_cursor(self, name: str, position: int, *, fence: int | None = None) -> None:
         sql = """
             INSERT INTO cursors (name, position) VALUES (?,?)
             ON CONFLICT (name) DO UPDATE SET position = max(position, excluded.position)"""
-        await self._database.write(lambda connection: connection.execute(sql, (name, position)))
+
+        def save(connection: sqlite3.Connection) -> None:
+            cursor_leases.refuse_passed_on(connection, name, fence)
+            connection.execute(sql, (name, position))
+
+        await self._database.write(save)
+
+    async def lease_cursor(
+        self, name: str, owner: str, *, now_microseconds: int, lease_microseconds: int, heir_of: str | None = None
+    ) -> CursorLease | None:
+        until = now_microseconds + lease_microseconds
+        row = (name, owner, until, now_microseconds, heir_of)
+        return await self._database.write(lambda connection: cursor_leases.take(connection, *row))
+
+    async def renew_cursor(self, lease: CursorLease, *, until_microseconds: int) -> CursorLease | None:
+        return await self._database.write(lambda connection: cursor_leases.renew(connection, lease, until_microseconds))
+
+    async def release_cursor(self, lease: CursorLease) -> None:
+        await self._database.write(lambda connection: cursor_leases.release(connection, lease))
+
+    async def cursor_owner(self, name: str) -> str | None:
+        return self._database.read(lambda connection: cursor_leases.owner(connection, name))
 
     async def contents(self, tenant: TenantId, hashes: Collection[str]) -> dict[str, bytes]:
         def read(connection: sqlite3.Connection) -> dict[str, bytes]:
@@ -270,6 +293,7 @@ def _write(connection: sqlite3.Connection, commit: Commit) -> None:
 
 
 def _move_cursor(connection: sqlite3.Connection, move: CursorMove) -> None:
+    cursor_leases.refuse_passed_on(connection, move.name, move.fence)
     row: tuple[int] | None = connection.execute("SELECT position FROM cursors WHERE name = ?", (move.name,)).fetchone()
     stored = row[0] if row is not None else 0
     if stored != move.expected:

@@ -278,3 +278,17 @@ class StaleCursor(WorkspaceError):
             what_to_do="Read the cursor and go on from there.",
         )
         self.name, self.expected, self.stored = name, expected, stored
+
+
+class CursorPassedOn(WorkspaceError):
+    """The lease of the cursor has passed to another process; nothing was written (E7.9)."""
+
+    code = "cursor_passed_on"
+    http_status = 409
+
+    def __init__(self, name: str, *, carried: int, current: int) -> None:
+        super().__init__(
+            f"cursor {name!r} is owned under fence {current}, but this write carries {carried} (E7.9: one owner).",
+            what_to_do="Leave it to its new owner.",
+        )
+        self.name, self.carried, self.current = name, carried, current
