@@ -7,8 +7,8 @@ import logging
 from contextlib import aclosing
 from typing import Final
 
-from planwerk.runtime.ports import ContextStore
 from planwerk.runtime.children import STOP, STOPPED_BY
+from planwerk.runtime.ports import ContextStore
 from planwerk.runtime.worker import Worker
 from planwerk.workflow.ids import RunId
 
