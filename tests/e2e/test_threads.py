@@ -28,7 +28,7 @@ async def test_text_that_arrives_stays_in_its_conversation(anna: Person, model: 
     )
     await expect(working).to_contain_text("Working")
     await expect(anna.answers).to_have_count(1)
-    await expect(anna.messages).not_to_contain_text("10")
+    await expect(anna.messages).not_to_contain_text("9 10")
     await expect(anna.button("Stop")).to_have_count(0)
 
     await working.click()

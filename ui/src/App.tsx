@@ -47,7 +47,8 @@ function SignedIn({ expired }: { expired: boolean }) {
   return (
     <>
       <div inert={expired}>
-        <BrowserRouter>
+        {/* A click shows its screen before the next key: a transition would let the old composer take what is typed. */}
+        <BrowserRouter useTransitions={false}>
           <Routes>
             <Route element={<Frame />}>
               <Route path="/threads/:id" element={<ThreadScreen />} />

@@ -356,7 +356,7 @@ class Worker:
             cause = lost.__cause__
             if cause is not None and not isinstance(cause, JournalError | asyncio.CancelledError):
                 raise
-            log.info("%s", lost)
+            log.info("%s", str(lost))
             return False
         finally:
             del self._drivers[lease.run]
@@ -524,7 +524,7 @@ class Worker:
         try:
             await self._journal.append(lease.run, ending, expected_version=len(found), fence=lease.fence)
         except JournalError as lost:
-            log.info("%s", lost)
+            log.info("%s", str(lost))
             return False
         await self._children.left_by(found)
         return True
