@@ -47,7 +47,7 @@ function SignedIn({ expired }: { expired: boolean }) {
   return (
     <>
       <div inert={expired}>
-        {/* A click shows its screen before the next key: a transition would let the old composer take what is typed. */}
+        {/* Without transitions: the old composer must not take what is typed after a click. */}
         <BrowserRouter useTransitions={false}>
           <Routes>
             <Route element={<Frame />}>
