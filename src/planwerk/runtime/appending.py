@@ -44,11 +44,14 @@ class Driven(Protocol[DueT]):
 class Appends(Generic[DueT]):
     """Writes what a driver records.
 
+    It does not hold its driver, which is given where something is written: a run that has ended leaves memory at once,
+    without a garbage collection.
+
     Args:
         fence: Token of the lease.
     """
 
-    def __init__(self, store: Journal, fence: int, driven: Driven[DueT]) -> None:
+    def __init__(self, store: Journal, fence: int) -> None:
         self.run = RunId("")
         """Set before anything is recorded."""
         self.pending: list[journal.Entry] = []
@@ -58,17 +61,16 @@ class Appends(Generic[DueT]):
         self.is_flushing = False
         self._store = store
         self._fence = fence
-        self._driven = driven
         self._given_up = False
         self._task: asyncio.Task[None] | None = None
         self._quiet: asyncio.Future[None] | None = None
 
-    async def flush(self) -> None:
+    async def flush(self, driven: Driven[DueT]) -> None:
         """Append what is pending, then start what that made due."""
         if self.is_flushing:
             return
         self.is_flushing = True
-        driven, pending = self._driven, self.pending
+        pending = self.pending
         entries: list[journal.Entry] = []
         try:
             while not self._given_up:
@@ -95,16 +97,16 @@ class Appends(Generic[DueT]):
         if self._quiet is not None:
             self._tell_quiet()
 
-    def flush_soon(self) -> None:
+    def flush_soon(self, driven: Driven[DueT]) -> None:
         """Write in a task of its own."""
         if not self.is_flushing and self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._flush_now())
+            self._task = asyncio.get_running_loop().create_task(self._flush_now(driven))
 
-    async def _flush_now(self) -> None:
+    async def _flush_now(self, driven: Driven[DueT]) -> None:
         self._task = None
-        await self.flush()
+        await self.flush(driven)
 
-    async def written(self) -> None:
+    async def written(self, driven: Driven[DueT]) -> None:
         """Return once everything recorded so far is durable; whoever waits here may be cancelled.
 
         Raises:
@@ -113,7 +115,7 @@ class Appends(Generic[DueT]):
         if self.pending or self.is_flushing:
             if self._quiet is None:
                 self._quiet = asyncio.get_running_loop().create_future()
-            self.flush_soon()
+            self.flush_soon(driven)
             await asyncio.shield(self._quiet)
         if self._given_up:
             raise RunLost(str(self.run), "it has passed on before this was written")

@@ -111,7 +111,7 @@ class RunDriver:
         self._clock = clock
         self._make_id = make_id
         self._grace_seconds = grace_seconds
-        self._appends = Appends(store, fence, self)
+        self._appends = Appends[Due](store, fence)
         self._pending = self._appends.pending
         self._starting: list[tuple[Execution, int]] = []
         self._asking: list[Execution] = []
@@ -140,7 +140,7 @@ class RunDriver:
         """Told when the run begins to wait."""
         self.fetch_answers: Callable[[RunDriver], Awaitable[None]] | None = None
         """Asked before a request times out: an answer that was accepted before counts, wherever it is on its way."""
-        self._due_requests = DueRequests(self.schedule, clock, self._answer_overdue)
+        self._due_requests = DueRequests(self.schedule, clock)
         self.agents = AgentRequests(self.schedule)
         self.carry_agents: Callable[[RunDriver], None] | None = None
         """Told when runs that were asked for are to be opened or stopped."""
@@ -159,7 +159,7 @@ class RunDriver:
         self._record(journal.EventPublished(start, EventId(self._make_id()), now))
         self._arm_deadline()
         self._decide(now)
-        await self._appends.flush()
+        await self._appends.flush(self)
 
     async def resume(self, found: list[journal.Entry]) -> None:
         """Take the run over: fold its journal and go on (E7.2, E7.5).
@@ -201,7 +201,7 @@ class RunDriver:
             for execution in list(self.schedule.in_flight.values()):
                 self._start_again(execution, attempts[execution.id], now)
             self._follow(self.schedule.decide_all(self._make_id), now)
-        await self._appends.flush()
+        await self._appends.flush(self)
 
     @property
     def version(self) -> int:
@@ -255,7 +255,7 @@ class RunDriver:
     def _deadline_passed(self) -> None:
         if not self._closing:
             self._fail_run(DeadlineExceeded(self._deadline_seconds))
-            self._appends.flush_soon()
+            self._appends.flush_soon(self)
 
     # Ends -------------------------------------------------------------------------------------------------------------
 
@@ -281,7 +281,7 @@ class RunDriver:
         """
         if not self._closing:
             self._publish_stop(stopped_by(who), "stopped")
-        await self._appends.written()
+        await self._appends.written(self)
 
     async def answer(self, request: int, event: Event, actor: dict[str, Any] | None = None) -> None:
         """Answer the open request at this position (E8.1); returns when the answer is durable.
@@ -300,7 +300,7 @@ class RunDriver:
             )
         now = self._record_answer(request, event, actor)
         self._decide(now)
-        await self._appends.written()
+        await self._appends.written(self)
 
     async def release(self) -> None:
         """Let the run go without ending it: its journal is whole, and another owner goes on from it (E7.5).
@@ -328,10 +328,10 @@ class RunDriver:
     async def _written_before_release(self) -> None:
         """Write all there is; a store that is gone must not keep us: then the journal ends where it was."""
         with contextlib.suppress(RunLost):
-            await self._appends.written()
+            await self._appends.written(self)
             if self.schedule.stop is not None:
                 self._end_if_drained()
-                await self._appends.written()
+                await self._appends.written(self)
 
     # Executions -------------------------------------------------------------------------------------------------------
 
@@ -361,7 +361,7 @@ class RunDriver:
             await self._break_off(error, ready.name)
             return
         if not self._appends.is_flushing:
-            await self._appends.flush()
+            await self._appends.flush(self)
 
     async def _was_cancelled(
         self, ready: ReadyStep, execution: Execution, attempt: int, error: asyncio.CancelledError
@@ -387,7 +387,7 @@ class RunDriver:
                 self._show_ephemeral(self, event)
             return
         self._record(journal.EventPublished(event, EventId(self._make_id()), self._clock(), execution.id, shown=True))
-        self._appends.flush_soon()
+        self._appends.flush_soon(self)
 
     def model_called(self, call: journal.ModelCalled) -> None:
         """A model was called; counted for the run and journaled with the next append."""
@@ -455,16 +455,16 @@ class RunDriver:
             log.info("step %s failed", ready.name, exc_info=error)
             self._record(journal.ExecutionFailed(execution.id, self._clock(), info, attempt))
             self._publish_stop(exception_event(info, ready.name), "failed")
-        await self._appends.flush()
+        await self._appends.flush(self)
 
     async def _try_again(self, execution: Execution, attempt: int, wait: float) -> None:
         try:
-            await self._appends.written()
+            await self._appends.written(self)
             await asyncio.sleep(wait)
             if self._closing:
                 return
             self._record(journal.ExecutionStarted(execution.id, attempt, self._clock()))
-            await self._appends.written()
+            await self._appends.written(self)
         except RunLost:
             return
         except asyncio.CancelledError as error:
@@ -493,7 +493,7 @@ class RunDriver:
             log.info("precondition of %s failed", ready.name, exc_info=error)
             if not self._closing:
                 self._publish_stop(exception_event(error_info(error), ready.name), "failed")
-                self._appends.flush_soon()
+                self._appends.flush_soon(self)
             return
         if self._closing:
             return
@@ -501,7 +501,7 @@ class RunDriver:
         now = self._clock()
         self._record(journal.PreconditionAnswered(step, scope, execution.positions, verdict, now))
         self._decide(now)
-        self._appends.flush_soon()  # in a task of its own: this one may be cancelled, and an append must not be
+        self._appends.flush_soon(self)  # in a task of its own: this one may be cancelled, and an append must not be
 
     # The journal ------------------------------------------------------------------------------------------------------
 
@@ -639,7 +639,7 @@ class RunDriver:
             self._disarm()
             if self.when_waiting is not None:
                 self.when_waiting(self)
-        self._due_requests.set_alarm()
+        self._due_requests.set_alarm(self._answer_overdue)
 
     def _go_on(self) -> None:
         """What was waited for has come: from here on the time counts again (E4.6)."""
@@ -658,7 +658,7 @@ class RunDriver:
             self.agents.timed_out(request)
         if not self._closing:
             self._decide(self._clock())
-            self._appends.flush_soon()
+            self._appends.flush_soon(self)
 
     def _record_answer(self, request: int, event: Event, actor: dict[str, Any] | None = None) -> int:
         now = self._clock()
@@ -714,7 +714,7 @@ class RunDriver:
             # One that has left `_tasks` is about to write its result: that must not be cancelled.
             await cancel_all(task for identity, task in graced.items() if identity in self._tasks)
         self._end_task = None
-        await self._appends.flush()
+        await self._appends.flush(self)
 
     def _end_if_drained(self) -> None:
         """The last entry, once nothing is in flight here any more (E4.2)."""

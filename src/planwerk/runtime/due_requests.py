@@ -13,6 +13,8 @@ from planwerk.runtime.ports import Clock
 from planwerk.workflow.requests import OutsideRequest
 from planwerk.workflow.schedule import RunSchedule
 
+Answer = Callable[[], Awaitable[None]]
+
 log = logging.getLogger(__name__)
 
 CLOCK_MICROSECONDS: Final = 1_000
@@ -26,13 +28,11 @@ class DueRequests:
 
     Args:
         schedule: Knows which requests are open.
-        answer: Answers what is due; called in a task of its own, and again soon if it raises.
     """
 
-    def __init__(self, schedule: RunSchedule, clock: Clock, answer: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, schedule: RunSchedule, clock: Clock) -> None:
         self._schedule = schedule
         self._clock = clock
-        self._answer = answer
         self._times: list[tuple[int, int]] = []
         self._handle: asyncio.TimerHandle | None = None
         self._set_for: int | None = None
@@ -60,15 +60,19 @@ class DueRequests:
         due = self.next_due
         return self._times[0][1] if due is not None and due <= self._clock() + CLOCK_MICROSECONDS else None
 
-    def set_alarm(self) -> None:
-        """Ring at the time of the first, if that is not what the alarm is set for."""
+    def set_alarm(self, answer: Answer) -> None:
+        """Ring at the time of the first, if that is not what the alarm is set for.
+
+        Args:
+            answer: Answers what is due then; called in a task of its own, and again soon if it raises.
+        """
         due = self.next_due
         if due == self._set_for or self.task is not None or self._cancelled:
             return
         self._unset()
         if due is not None:
             self._set_for = due
-            self._handle = asyncio.get_running_loop().call_later(max(due - self._clock(), 0) / 1e6, self._ring)
+            self._handle = asyncio.get_running_loop().call_later(max(due - self._clock(), 0) / 1e6, self._ring, answer)
 
     def cancel(self) -> None:
         """Never ring again; what answers just now is the caller's to cancel."""
@@ -80,20 +84,20 @@ class DueRequests:
             self._handle.cancel()
         self._handle = self._set_for = None
 
-    def _ring(self) -> None:
+    def _ring(self, answer: Answer) -> None:
         self._handle = self._set_for = None
-        self.task = asyncio.get_running_loop().create_task(self._ringing())
+        self.task = asyncio.get_running_loop().create_task(self._ringing(answer))
 
-    async def _ringing(self) -> None:
+    async def _ringing(self, answer: Answer) -> None:
         try:
-            await self._answer()
+            await answer()
         except RunLost:
             self.task = None
         except Exception:
             log.exception("what a run waits for could not be looked at; looking again soon")
             self.task = None
             if not self._cancelled:
-                self._handle = asyncio.get_running_loop().call_later(LOOK_AGAIN_SECONDS, self._ring)
+                self._handle = asyncio.get_running_loop().call_later(LOOK_AGAIN_SECONDS, self._ring, answer)
         else:
             self.task = None
-            self.set_alarm()
+            self.set_alarm(answer)
