@@ -360,7 +360,9 @@ class RunDriver:
             log.exception("the rules of the run refused what step %s returned", ready.name)
             await self._break_off(error, ready.name)
             return
-        if not self._appends.is_flushing:
+        if self._tasks:
+            self._appends.flush_soon(self)  # who else ends in this iteration of the loop shares the append
+        elif not self._appends.is_flushing:
             await self._appends.flush(self)
 
     async def _was_cancelled(
