@@ -583,7 +583,9 @@ class RunDriver:
             self._arm_deadline()
         create_task, tasks, context = self._loop.create_task, self._tasks, self._context
         for execution, attempt in starting:
-            tasks[execution.id] = create_task(self._execute(execution, attempt), context=context.copy())
+            tasks[execution.id] = create_task(
+                self._execute(execution, attempt), name=execution.step.name, context=context.copy()
+            )
         for execution in asking:
             task = create_task(self._ask(execution), context=context.copy())
             self._ask_tasks.add(task)
