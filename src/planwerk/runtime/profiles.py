@@ -7,7 +7,7 @@ import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pydantic import Field, ValidationError
 
@@ -110,12 +110,32 @@ class BlueprintTakesNoMessages(RuntimeFault):
         )
 
 
+class NotABlueprint(RuntimeFault):
+    """What is to be served is no class of an agent."""
+
+    code = "not_a_blueprint"
+
+    def __init__(self, found: object, *, what_to_do: str) -> None:
+        named = found.__name__ if isinstance(found, type) else f"an object of {type(found).__name__}"
+        super().__init__(f"blueprints are a list of classes; {named} is none.", what_to_do=what_to_do)
+
+
 class BlueprintRegistry:
-    """The blueprints served here, in order."""
+    """The blueprints served here, in order; of two of one name the first one, so that one's own replaces a shipped one.
+
+    Raises:
+        NotABlueprint: Something among them is no class of an agent.
+    """
 
     def __init__(self, blueprints: Iterable[type[Agent]] = ()) -> None:
+        if isinstance(blueprints, type):
+            raise NotABlueprint(blueprints, what_to_do=f"Give a list: [{blueprints.__name__}].")
         self._blueprints: dict[str, type[Agent]] = {}
-        for blueprint in blueprints:
+        for blueprint in cast("Iterable[object]", blueprints):
+            if not (isinstance(blueprint, type) and issubclass(blueprint, Agent)):
+                raise NotABlueprint(
+                    cast("object", blueprint), what_to_do="Give classes that derive from Agent, not objects of them."
+                )
             self._blueprints.setdefault(blueprint.__name__, blueprint)
 
     def __iter__(self) -> Any:
