@@ -20,6 +20,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 metadata: Final = MetaData(
@@ -190,8 +191,9 @@ run_queue: Final = Table(
     _number("fence"),
     _text("lease_owner", nullable=True),
     _number("lease_until"),  # microseconds since the epoch; 0 where nobody holds it
-    _number("not_before"),
-    Index(None, "not_before"),
+    _number("not_before"),  # below 0 of a run that somebody holds: -1 where it was called since
+    Index(None, "lease_until", "not_before"),
+    Index("ix_run_queue_called", "lease_owner", sqlite_where=text("not_before = -1")),
 )
 
 run_records: Final = Table(

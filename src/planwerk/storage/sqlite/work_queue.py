@@ -1,7 +1,8 @@
 """The work queue on SQLite: a row per run that has something to do; taking one is one transaction (E7.3).
 
 `not_before` says of a run that nobody holds from when on it may be taken, and of a leased one whether it was enqueued
-since. So taking, calling and waking each look into one place of the index, however many runs are parked.
+since; `lease_until` is 0 where nobody holds it. So taking, calling and waking each look into one place of an index,
+however many runs are parked, and however many wait for a worker.
 """
 
 from __future__ import annotations
@@ -37,14 +38,20 @@ PARK: Final = f"""
     UPDATE run_queue SET lease_owner = NULL, lease_until = 0, not_before = ?
     WHERE run = ? AND fence = ? AND not_before = {TAKEN}
 """
-NEXT: Final = "SELECT min(not_before) FROM run_queue WHERE not_before > ?"
-FREE: Final = """
-    SELECT run FROM run_queue WHERE not_before <= ?1 AND lease_until <= ?1 ORDER BY not_before, run LIMIT 1
+NEXT: Final = "SELECT min(not_before) FROM run_queue WHERE lease_until = 0 AND not_before > ?"
+_FREE: Final = """
+    SELECT run FROM (
+        SELECT run FROM run_queue WHERE lease_until > 0 AND lease_until <= ?1 {but} ORDER BY lease_until LIMIT 1
+    )
+    UNION ALL
+    SELECT run FROM (
+        SELECT run FROM run_queue WHERE lease_until = 0 AND not_before <= ?1 {but} ORDER BY not_before, rowid LIMIT 1
+    )
+    LIMIT 1
 """
-FREE_BUT: Final = """
-    SELECT run FROM run_queue WHERE not_before <= ?1 AND lease_until <= ?1
-    AND run NOT IN (SELECT value FROM json_each(?2)) ORDER BY not_before, run LIMIT 1
-"""
+"""Whose lease has lapsed first, then who has waited longest for a worker."""
+FREE: Final = _FREE.format(but="")
+FREE_BUT: Final = _FREE.format(but="AND run NOT IN (SELECT value FROM json_each(?2))")
 FREE_RUN: Final = "SELECT run FROM run_queue WHERE run = ?2 AND not_before <= ?1 AND lease_until <= ?1"
 TAKE: Final = f"""
     UPDATE run_queue SET fence = fence + 1, lease_owner = ?, lease_until = ?, not_before = {TAKEN}
@@ -53,8 +60,8 @@ TAKE: Final = f"""
 RENEW: Final = "UPDATE run_queue SET lease_until = ? WHERE run = ? AND fence = ?"
 FINISH: Final = "DELETE FROM run_queue WHERE run = ? AND fence = ?"
 FORGET: Final = "DELETE FROM run_queue WHERE run = ?"
-OWNERS: Final = "SELECT DISTINCT lease_owner FROM run_queue WHERE lease_owner IS NOT NULL ORDER BY lease_owner"
-DROP: Final = "UPDATE run_queue SET lease_owner = NULL, lease_until = 0 WHERE lease_owner = ?"
+OWNERS: Final = "SELECT DISTINCT lease_owner FROM run_queue WHERE lease_until > 0 ORDER BY lease_owner"
+DROP: Final = "UPDATE run_queue SET lease_owner = NULL, lease_until = 0 WHERE lease_until > 0 AND lease_owner = ?"
 GIVE_BACK: Final = "UPDATE run_queue SET lease_owner = NULL, lease_until = 0 WHERE run = ? AND fence = ?"
 
 
