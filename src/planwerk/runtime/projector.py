@@ -459,13 +459,25 @@ class Projector:
     async def _read_on(self) -> None:
         while True:
             items = await self._journal.feed(self._read, BATCH)
+            unstored: dict[RunId, list[Projection]] = {}
+            has_ended = False
             for item in items:
-                await self._project(item)
+                memory, projection = await self._projection(item)
+                unstored.setdefault(item.run, []).append(projection)
+                if memory is not None and projection.facts:
+                    await self._store(unstored)
+                    await self._record(item, memory, projection)
                 self._read = item.feed
+                has_ended |= isinstance(item.entries[-1], journal.RunEnded)
+            await self._store(unstored)
+            if self._read > self._stored and (has_ended or self._read - self._stored >= BATCH):
+                await self._workspaces.storage.save_cursor(CURSOR, self._read, fence=self._fence)
+                self._stored = self._read
             if len(items) < BATCH:
                 return
 
-    async def _project(self, item: FeedItem) -> None:
+    async def _projection(self, item: FeedItem) -> tuple[RunMemory | None, Projection]:
+        """What an append is told as, and the memory of its run, if its journal is known from its beginning."""
         memory = await self._memory(item)
         projection = Projection()
         if memory is not None:
@@ -474,28 +486,37 @@ class Projector:
             tell_whether_it_waits(memory, _last_time(item.entries), projection)
             if self.detaching is not None:
                 await self.detaching.follow(memory.opened, item.entries)
-        await self._keep_requests(projection)
-        if projection.record is not None:
-            await self._records.put(projection.record)
-        if projection.facts and memory is not None:
-            opened = memory.opened
-            try:
-                await self._workspaces.record(
-                    TenantId(opened.tenant),
-                    WorkspaceId(opened.workspace or ""),
-                    projection.facts,
-                    turns=projection.turns,
-                    cursor=CursorMove(CURSOR, self._stored, item.feed, self._fence),
-                )
-            except NotFound as gone:
-                log.warning("run %s has no log to report to: %s", item.run, gone)
-                await self._workspaces.storage.save_cursor(CURSOR, item.feed, fence=self._fence)
-            self._stored = item.feed
-        elif isinstance(item.entries[-1], journal.RunEnded) or item.feed - self._stored >= BATCH:
-            await self._workspaces.storage.save_cursor(CURSOR, item.feed, fence=self._fence)
-            self._stored = item.feed
         if isinstance(item.entries[-1], journal.RunEnded) or (memory is not None and memory.is_waiting):
             self._memories.pop(item.run, None)  # a run that waits is read back when it goes on: it costs no memory
+        return memory, projection
+
+    async def _store(self, projections: dict[RunId, list[Projection]]) -> None:
+        """Keep records and requests, of one run in order and of all runs at once, so that they share commits."""
+        if projections:
+            await asyncio.gather(*(self._store_of_run(found) for found in projections.values()))
+            projections.clear()
+
+    async def _store_of_run(self, projections: Sequence[Projection]) -> None:
+        for projection in projections:
+            await self._keep_requests(projection)
+            if projection.record is not None:
+                await self._records.put(projection.record)
+
+    async def _record(self, item: FeedItem, memory: RunMemory, projection: Projection) -> None:
+        """Tell the log; the cursor moves with it."""
+        opened = memory.opened
+        try:
+            await self._workspaces.record(
+                TenantId(opened.tenant),
+                WorkspaceId(opened.workspace or ""),
+                projection.facts,
+                turns=projection.turns,
+                cursor=CursorMove(CURSOR, self._stored, item.feed, self._fence),
+            )
+        except NotFound as gone:
+            log.warning("run %s has no log to report to: %s", item.run, gone)
+            await self._workspaces.storage.save_cursor(CURSOR, item.feed, fence=self._fence)
+        self._stored = item.feed
 
     async def _keep_requests(self, projection: Projection) -> None:
         """Before the facts, with which the cursor moves: what is kept twice is kept once."""
