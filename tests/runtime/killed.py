@@ -14,14 +14,18 @@ from enum import Enum
 from pathlib import Path
 
 from planwerk.access.actors import UserActor
-from planwerk.app import Planwerk
+from planwerk.app import DEFAULT_TENANT, Planwerk
 from planwerk.messages.events import UserMessageEvent
+from planwerk.runtime.agents import child_id
+from planwerk.runtime.detaching import LINE
 from planwerk.runtime.execution import ExecutionInfo
+from planwerk.runtime.run_info import RunInfo
 from planwerk.testing import ScriptedModel
 from planwerk.workflow import entries as journal
+from planwerk.workflow.agents import AgentInTheLoop, Detached
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.events import ControlEvent, StartEvent, StopEvent
-from planwerk.workflow.ids import RunId
+from planwerk.workflow.ids import RunId, derived_id
 from planwerk.workflow.people import AskPersonEvent, HumanInTheLoop
 from planwerk.workflow.steps import step
 from planwerk.workflow.timers import Timer
@@ -125,6 +129,41 @@ class KilledAsker(Agent):
         return KilledStop(numbers=tuple(int(each.text) for each in told), types=("asked",))
 
 
+class KilledLeftStart(StartEvent):
+    key: str
+
+
+class KilledLeft(Agent):
+    """A run that nobody waits for."""
+
+    @step()
+    async def work(self, start: KilledLeftStart, info: ExecutionInfo) -> KilledStop:
+        note(f"{info.id} {info.attempt}")
+        await asyncio.sleep(0.01)
+        return KilledStop(numbers=(0,), types=("left",))
+
+
+class KilledAskAgent(AgentInTheLoop):
+    """Asks an agent that fans out, and one that asks a person."""
+
+
+class KilledBoss(Agent):
+    """Lets three agents work, leaves two runs behind, each under a key that it uses twice, and joins."""
+
+    @step()
+    async def split(self, start: KilledStart, info: RunInfo) -> list[KilledAskAgent | Detached]:
+        asked = [KilledAskAgent(blueprint=each, start=start) for each in (Killed, KilledAsker, Killed)]
+        keys = [f"{info.run} {name}" for name in ("a", "b", "a", "b")]
+        left = [Detached(blueprint=KilledLeft, start=KilledLeftStart(key=key), key=key) for key in keys]
+        return [*asked, *left]
+
+    @step()
+    async def join(self, start: KilledStart, ended: list[KilledAskAgent.Ended]) -> KilledStop:
+        stops = [each.stop for each in ended]
+        assert all(isinstance(stop, KilledStop) for stop in stops)
+        return KilledStop(numbers=(len(stops),), types=("led",))
+
+
 class KilledChat(Agent):
     """Asks in the conversation, and repeats what was answered."""
 
@@ -145,17 +184,36 @@ class Person:
         self._actor = actor
 
     async def answer(self, run: RunId) -> None:
-        """Answer all that the run asks, until it ends; each question by the number in it, or by 7."""
-        host = self._planwerk.host
-        async for _, entry in host.follow(run):
-            if isinstance(entry, journal.EventPublished) and isinstance(entry.event, AskPersonEvent):
-                await self._planwerk.projector.catch_up()
-                text = "7" if entry.event.kind == "chat" else str(entry.event.question).rstrip("?")
-                try:
-                    await host.answer(entry.id, text, actor=self._actor)
-                except RequestNotOpen:
-                    continue  # answered in an earlier life
-                note(f"answered/{entry.id} 1")
+        """Answer all that the run and those below it ask, until they end; each question by its number, or by 7."""
+        below: dict[RunId, None] = {}
+        async with asyncio.TaskGroup() as answering:
+            async for _, entry in self._planwerk.stores.journal.follow(run):
+                if isinstance(entry, journal.EventPublished) and isinstance(entry.event, AskPersonEvent):
+                    await self._answer(entry, entry.event)
+                for other in runs_below(run, entry):
+                    if other not in below:
+                        below[other] = None
+                        answering.create_task(self.answer(other))
+
+    async def _answer(self, entry: journal.EventPublished, asked: AskPersonEvent) -> None:
+        await self._planwerk.projector.catch_up()
+        text = "7" if asked.kind == "chat" else str(asked.question).rstrip("?")
+        try:
+            await self._planwerk.host.answer(entry.id, text, actor=self._actor)
+        except RequestNotOpen:
+            return  # answered in an earlier life
+        note(f"answered/{entry.id} 1")
+
+
+def runs_below(run: RunId, entry: journal.Entry) -> list[RunId]:
+    """The run that the entry asks for or leaves behind, if it does."""
+    match entry:
+        case journal.EventPublished(AgentInTheLoop()):
+            return [child_id(run, entry.id)]
+        case journal.EventPublished(Detached() as asked):
+            return [RunId(derived_id(DEFAULT_TENANT, LINE, str(asked.key)))]
+        case _:
+            return []
 
 
 def installation(folder: Path) -> Planwerk:
@@ -163,7 +221,7 @@ def installation(folder: Path) -> Planwerk:
     from planwerk.blueprints.llm_wrapping_agent import LLMWrappingAgent
 
     answers = ScriptedModel([f"Answer {number}." for number in range(1000)])
-    blueprints = [LLMWrappingAgent, Killed, KilledAsker, KilledChat]
+    blueprints = [LLMWrappingAgent, Killed, KilledAsker, KilledChat, KilledBoss, KilledLeft]
     planwerk = Planwerk(blueprints, storage=folder / "data.db", model=answers)
     planwerk.park_seconds = 0.01  # so that kills meet runs that are just let go, and just taken up
     return planwerk

@@ -19,14 +19,18 @@ from planwerk.workflow.events import StopEvent
 from planwerk.workflow.ids import MessageId, RunId, ThreadId, new_id
 from planwerk.workflow.people import AskPersonEvent
 from planwerk.workspace.rules.commands import CreateThread
-from tests.runtime.killed import FOLDER, KilledStart, KilledStop, installation
+from tests.runtime.killed import FOLDER, KilledStart, KilledStop, installation, runs_below
 
 PROGRAMS = 6
 CHATS = 3
+BELOW = PROGRAMS // 3 * 5
+"""Each boss has three agents at work, and leaves two runs behind."""
 EXPECTED = [
     ((0, 1, 2, 3), ("DRAFT", "3:00:00", "frozenset", "Decimal")),
     ((0, 1, 2), ("asked",)),
     ((7,), ("chatted",)),
+    ((3,), ("led",)),
+    ((0,), ("left",)),
 ]
 ANNA = UserActor(id=new_id(), name="Anna")
 
@@ -36,7 +40,7 @@ async def accept(folder: Path) -> tuple[list[RunId], list[ThreadId]]:
     planwerk = installation(folder)
     await planwerk.start(work=False)
     (folder / "person.json").write_text(ANNA.model_dump_json())
-    profiles = ["killed", "killed-asker"] * (PROGRAMS // 2)
+    profiles = ["killed", "killed-asker", "killed-boss"] * (PROGRAMS // 3)
     runs = [await planwerk.host.start(profile, KilledStart(number=7), actor=ANNA) for profile in profiles]
     workspace = await planwerk.workspaces.private_of(DEFAULT_TENANT, ANNA)
     space = planwerk.workspaces.of(DEFAULT_TENANT, workspace, ANNA)
@@ -110,7 +114,13 @@ async def check(folder: Path, runs: list[RunId], threads: list[ThreadId], lives:
     starts = body_starts(folder)
     planwerk = installation(folder)
     await planwerk.start(work=False)
+    every = dict.fromkeys(runs)
     for run in runs:
+        every |= dict.fromkeys(below for entry in await planwerk.host.entries(run) for below in runs_below(run, entry))
+    opened = [record.run for record in await planwerk.host.newest(DEFAULT_TENANT, limit=10 * len(every))]
+    assert set(every) <= set(opened)
+    assert sum(run not in runs for run in every) == BELOW
+    for run in every:
         found = await planwerk.host.entries(run)
         ends = [entry for entry in found if isinstance(entry, journal.RunEnded)]
         assert [end.status for end in ends] == ["completed"], (run, ends)
