@@ -105,7 +105,7 @@ export type RunRecord = Pick<
   "id" | "tenant" | "workspace" | "thread" | "blueprint" | "started" | "ended" | "cost" | "expires"
 > &
   Pick<Server["RunView"], "profile" | "profile_name" | "profile_version"> &
-  Partial<Pick<Server["RunView"], "title" | "forked_from" | "forked_at">> & {
+  Partial<Pick<Server["RunView"], "title" | "parent_run" | "forked_from" | "forked_at">> & {
     status: RunStatus | "running";
     started_by: Actor | null;
     usage: Usage | null;

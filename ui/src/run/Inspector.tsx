@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { Link } from "react-router";
 import type { Envelope } from "../api/types";
 import { exactClock } from "../i18n/format";
 import type { Execution, RunEvent, RunModel } from "../log/run";
@@ -81,6 +82,7 @@ function EventTab({ model, event, count, onEvent }: EventTabProps) {
   const maker = model.executions.find((one) => one.id === event.from);
   const from = causesOf(model, event.position);
   const to = effectsOf(model, event.position);
+  const child = event.data.child_run;
   return (
     <>
       <h2 className="event-name mono">{shortName(event.type)}</h2>
@@ -93,6 +95,11 @@ function EventTab({ model, event, count, onEvent }: EventTabProps) {
           </>
         )}
       </p>
+      {typeof child === "string" && (
+        <p className="small">
+          <Link to={`/runs/${child}`}>{t("run.openChild")}</Link>
+        </p>
+      )}
       {from.length + to.length > 0 && (
         <ul className="chain" aria-label={t("run.tabCause")}>
           {from.map((position) => (

@@ -333,6 +333,25 @@ describe("a fork", () => {
   });
 });
 
+describe("runs that ask for runs", () => {
+  it("lead from the run below to the one above", async () => {
+    server.on("GET /api/runs/r1", () => json({ ...RECORD, thread: null, parent_run: "r0" }));
+    await openRun();
+    expect(screen.getByText("Asked by")).toBeInTheDocument();
+    expect(screen.getByRole("link", { name: "another run" })).toHaveAttribute("href", "/runs/r0");
+  });
+
+  it("lead from the request to the run that was asked for", async () => {
+    journal = journal.map((one) => ({ ...one, data: { ...one.data, child_run: "r2" } }));
+    await openRun();
+    fireEvent.click(row(/begin/));
+    expect(within(pane("Inspector")).getByRole("link", { name: "Open the run it asked for" })).toHaveAttribute(
+      "href",
+      "/runs/r2",
+    );
+  });
+});
+
 describe("a replay", () => {
   const replay = async () => {
     await openRun();

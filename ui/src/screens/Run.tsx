@@ -375,6 +375,11 @@ function Facts({ record, model, now, over, profile }: FactsProps) {
           <ThreadLink id={record.thread} />
         </Fact>
       )}
+      {record.parent_run != null && (
+        <Fact name={t("run.askedBy")}>
+          <Link to={`/runs/${record.parent_run}`}>{t("run.parent")}</Link>
+        </Fact>
+      )}
       {record.forked_from != null && (
         <Fact name={t("run.forkedFrom")}>
           <Link to={`/runs/${record.forked_from}`}>{t("run.forkedAt", { position: record.forked_at ?? 0 })}</Link>

@@ -191,6 +191,7 @@ function Rows({ runs }: { runs: readonly RunRecord[] }) {
         <span>{t("runs.status")}</span>
         <span>{t("runs.what")}</span>
         <span>{t("runs.profile")}</span>
+        <span>{t("runs.by")}</span>
         <span>{t("runs.started")}</span>
         <span className="number">{t("runs.took")}</span>
         <span className="number">{t("runs.cost")}</span>
@@ -238,6 +239,7 @@ function RunRow({ run, now }: { run: RunRecord; now: number }) {
         <b>{title}</b>
       </span>
       <span className="soft">{profile}</span>
+      <span className="soft">{run.started_by?.name}</span>
       <span className="faint">{today ? clock(started, locale) : dayOfMonth(new Date(started).toISOString(), locale)}</span>
       <span className="faint number">
         {run.ended === null ? wholeSeconds(seconds, locale) : span(Math.max(0, seconds), locale)}
