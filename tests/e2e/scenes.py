@@ -243,6 +243,20 @@ async def run_list(stage: Stage) -> None:
     await expect(stage.person.page.locator("a.run-row")).to_have_count(3)
 
 
+async def compared(stage: Stage) -> None:
+    """The one that is done beside the one that failed."""
+    await run_list(stage)
+    page = stage.person.page
+    await page.get_by_role("button", name=re.compile("^(Compare|Vergleichen)$")).click()
+    for place in (2, 1):
+        await page.get_by_role("checkbox").nth(place).check()
+    await page.route(re.compile(r"/api/runs/[^/]+/timeline"), with_held_clock)
+    await page.get_by_role("link", name=re.compile("^(Compare these two|Diese beiden vergleichen)$")).click()
+    await expect(page.get_by_role("listitem").first).to_be_visible()
+    await page.get_by_role("group").get_by_text(re.compile("^(Show what differs|Unterschiede zeigen)$")).first.click()
+    await page.evaluate("document.activeElement.blur()")
+
+
 async def with_held_clock(route: Route) -> None:
     """A model's time is taken by the machine's clock, which no test holds: here it is what the held clock says."""
     response = await route.fetch()
@@ -291,4 +305,5 @@ SCENES: Final[dict[str, Callable[[Stage], Awaitable[None]]]] = {
     "thread-asks": thread_that_asks,
     "fork": fork_dialog,
     "runs": run_list,
+    "compare": compared,
 }

@@ -140,6 +140,24 @@ async def test_a_run_is_forked_from_a_step_with_another_setting(anna: Person, mo
     await expect(anna.answers).to_have_count(1)
 
 
+async def test_two_runs_are_compared_step_by_step(anna: Person) -> None:
+    await anna.ask_and_read("Why is the sky blue?", "Short waves scatter more.")
+    await anna.ask_and_read("Why is the sea blue?", "Water takes the red.")
+    await open_list(anna)
+    await anna.button("Compare").click()
+    for question in ("Why is the sky blue?", "Why is the sea blue?"):
+        await anna.page.get_by_role("checkbox", name=f"Choose {question}").check()
+    await anna.link("Compare these two").click()
+
+    await expect(anna.heading("Two runs compared")).to_be_visible()
+    answered = anna.page.get_by_role("listitem").filter(has=anna.page.get_by_text("answer", exact=True)).first
+    await answered.get_by_text("Show what differs").click()
+    await expect(answered).to_contain_text("Short waves scatter more.")
+    await expect(answered).to_contain_text("Water takes the red.")
+    await anna.link("Why is the sea blue?").click()
+    await expect(anna.heading("Run of Assistant")).to_be_visible()
+
+
 async def test_the_dialog_holds_the_focus_and_closes_by_escape(anna: Person) -> None:
     await anna.ask_and_read("Why is the sky blue?", "Short waves scatter more.")
     await open_run(anna)

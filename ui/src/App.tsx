@@ -13,6 +13,9 @@ import { loadInbox } from "./store/inbox";
 import { loadThreads, reconnect, startView, stopView } from "./store/view";
 
 const InboxScreen = lazy(() => import("./screens/Inbox").then(({ InboxScreen: screen }) => ({ default: screen })));
+const CompareScreen = lazy(() =>
+  import("./screens/Compare").then(({ CompareScreen: screen }) => ({ default: screen })),
+);
 const RunScreen = lazy(() => import("./screens/Run").then(({ RunScreen: screen }) => ({ default: screen })));
 
 const RunsScreen = lazy(() => import("./screens/Runs").then(({ RunsScreen: screen }) => ({ default: screen })));
@@ -54,6 +57,7 @@ function SignedIn({ expired }: { expired: boolean }) {
               <Route path="/threads/:id" element={<ThreadScreen />} />
               <Route path="/inbox" element={<Later screen={<InboxScreen />} fallback={<InboxFallback />} />} />
               <Route path="/runs" element={<Later screen={<RunsScreen />} />} />
+              <Route path="/runs/compare" element={<Later screen={<CompareScreen />} />} />
               <Route path="/runs/:id" element={<Later screen={<RunScreen />} />} />
               <Route path="*" element={<Home />} />
             </Route>

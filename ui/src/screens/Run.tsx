@@ -382,7 +382,8 @@ function Facts({ record, model, now, over, profile }: FactsProps) {
       )}
       {record.forked_from != null && (
         <Fact name={t("run.forkedFrom")}>
-          <Link to={`/runs/${record.forked_from}`}>{t("run.forkedAt", { position: record.forked_at ?? 0 })}</Link>
+          <Link to={`/runs/${record.forked_from}`}>{t("run.forkedAt", { position: record.forked_at ?? 0 })}</Link>{" · "}
+          <Link to={`/runs/compare?a=${record.forked_from}&b=${record.id}`}>{t("compare.withOriginal")}</Link>
         </Fact>
       )}
       {started !== null && (

@@ -81,6 +81,32 @@ describe("the list of runs", () => {
   });
 });
 
+describe("choosing two runs", () => {
+  const pick = (run: string) => fireEvent.click(screen.getByRole("checkbox", { name: `Choose Question of ${run}` }));
+
+  it("leads to both side by side, the one chosen first at the left", async () => {
+    runs = [run("r3"), run("r2"), run("r1")];
+    await openRuns();
+    fireEvent.click(screen.getByRole("button", { name: "Compare" }));
+    pick("r1");
+    expect(screen.getByText("Choose two runs.")).toBeInTheDocument();
+    pick("r3");
+    expect(screen.getByRole("link", { name: "Compare these two" })).toHaveAttribute("href", "/runs/compare?a=r1&b=r3");
+  });
+
+  it("keeps the last two, and can be left", async () => {
+    runs = [run("r3"), run("r2"), run("r1")];
+    await openRuns();
+    fireEvent.click(screen.getByRole("button", { name: "Compare" }));
+    for (const one of ["r1", "r2", "r3"]) pick(one);
+    expect(screen.getByRole("link", { name: "Compare these two" })).toHaveAttribute("href", "/runs/compare?a=r2&b=r3");
+    pick("r3");
+    expect(screen.queryByRole("link", { name: "Compare these two" })).toBeNull();
+    fireEvent.click(screen.getByRole("button", { name: "Cancel" }));
+    expect(rows()).toHaveLength(3);
+  });
+});
+
 describe("filters", () => {
   it("stand in the address and choose what is asked for", async () => {
     await openRuns();

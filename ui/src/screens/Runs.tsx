@@ -8,7 +8,7 @@ import { Icon } from "../parts/Icon";
 import { Skeleton } from "../parts/Skeleton";
 import type { IconName } from "../parts/Sprite";
 import { useNow } from "../parts/useNow";
-import { useTexts } from "../parts/useTexts";
+import { useTexts, type Texts } from "../parts/useTexts";
 import { useView } from "../store/view";
 import "../styles/runs.css";
 
@@ -32,6 +32,7 @@ export function RunsScreen() {
   const status = query.get("status") ?? "";
   const profile = query.get("profile") ?? "";
   const thread = query.get("thread") ?? "";
+  const [picked, setPicked] = useState<Picked>(null);
   const filtered = [status, profile, thread].some((one) => one !== "");
   const change = (name: string, value: string) => {
     const next = new URLSearchParams(query);
@@ -43,6 +44,9 @@ export function RunsScreen() {
     <main className="work runs" id="work" aria-labelledby="title">
       <header className="bar">
         <h1 id="title">{t("runs.title")}</h1>
+        <div className="end">
+          <Picking picked={picked} onChange={setPicked} />
+        </div>
       </header>
       <Filters status={status} profile={profile} thread={thread} onChange={change} />
       <RunList
@@ -50,6 +54,8 @@ export function RunsScreen() {
         status={status}
         profile={profile}
         thread={thread}
+        picked={picked}
+        onPick={setPicked}
         onAll={filtered ? () => setQuery({}, { replace: true }) : null}
       />
     </main>
@@ -121,11 +127,13 @@ interface RunListProps {
   status: string;
   profile: string;
   thread: string;
+  picked: Picked;
+  onPick: (picked: Picked) => void;
   /** Takes the filters away; null where there are none. */
   onAll: (() => void) | null;
 }
 
-function RunList({ status, profile, thread, onAll }: RunListProps) {
+function RunList({ status, profile, thread, picked, onPick, onAll }: RunListProps) {
   const { t } = useTexts();
   const { runs, more, newer, failed, reload, loadMore, showNew } = useRuns(status, profile, thread);
   if (failed && runs === null) {
@@ -150,7 +158,7 @@ function RunList({ status, profile, thread, onAll }: RunListProps) {
           {t("runs.new", { count: newer })}
         </button>
       )}
-      {runs.length === 0 ? <NoRuns onAll={onAll} /> : <Rows runs={runs} />}
+      {runs.length === 0 ? <NoRuns onAll={onAll} /> : <Rows runs={runs} picked={picked} onPick={onPick} />}
       {more && (
         <button type="button" className="button quiet more" onClick={loadMore}>
           {t("runs.more")}
@@ -182,7 +190,13 @@ function NoRuns({ onAll }: { onAll: (() => void) | null }) {
   );
 }
 
-function Rows({ runs }: { runs: readonly RunRecord[] }) {
+interface RowsProps {
+  runs: readonly RunRecord[];
+  picked: Picked;
+  onPick: (picked: Picked) => void;
+}
+
+function Rows({ runs, picked, onPick }: RowsProps) {
   const { t } = useTexts();
   const now = useNow(runs.some(works));
   return (
@@ -199,7 +213,13 @@ function Rows({ runs }: { runs: readonly RunRecord[] }) {
       <ul aria-label={t("runs.title")}>
         {runs.map((run) => (
           <li key={run.id}>
-            <RunRow run={run} now={now} />
+            {picked === null ? (
+              <Link className="run-row" to={`/runs/${run.id}`}>
+                <RunCells run={run} now={now} />
+              </Link>
+            ) : (
+              <PickRow run={run} now={now} picked={picked} onPick={onPick} />
+            )}
           </li>
         ))}
       </ul>
@@ -215,16 +235,16 @@ const LOOKS: Record<string, [IconName, string]> = {
   stopped: ["halt", ""],
 };
 
-function RunRow({ run, now }: { run: RunRecord; now: number }) {
+function RunCells({ run, now }: { run: RunRecord; now: number }) {
   const { t, locale } = useTexts();
   const [icon, look] = LOOKS[run.status] ?? ["work", "working"];
   const profile = run.profile_name ?? run.profile ?? run.blueprint;
   const started = run.started === null ? now : Date.parse(run.started);
   const seconds = ((run.ended === null ? now : Date.parse(run.ended)) - started) / 1000;
   const today = new Date(started).toDateString() === new Date(now).toDateString();
-  const title = run.title == null || run.title === "" ? t("runs.untitled", { profile }) : run.title;
+  const title = titleOf(run, t);
   return (
-    <Link className="run-row" to={`/runs/${run.id}`}>
+    <>
       <span className={`state ${look}`}>
         <Icon name={icon} className={run.status === "running" ? "turning" : ""} />
         {t(`state.${run.status}`)}
@@ -245,7 +265,67 @@ function RunRow({ run, now }: { run: RunRecord; now: number }) {
         {run.ended === null ? wholeSeconds(seconds, locale) : span(Math.max(0, seconds), locale)}
       </span>
       <span className="faint number">{run.cost === null || Number(run.cost) === 0 ? "" : money(Number(run.cost), locale)}</span>
-    </Link>
+    </>
+  );
+}
+
+function titleOf(run: RunRecord, t: Texts["t"]): string {
+  const profile = run.profile_name ?? run.profile ?? run.blueprint;
+  return run.title == null || run.title === "" ? t("runs.untitled", { profile }) : run.title;
+}
+
+/** The runs that are chosen to be compared; null where none are being chosen. */
+type Picked = readonly string[] | null;
+
+interface PickRowProps extends Pick<RowsProps, "onPick"> {
+  run: RunRecord;
+  now: number;
+  picked: readonly string[];
+}
+
+function PickRow({ run, now, picked, onPick }: PickRowProps) {
+  const { t } = useTexts();
+  const chosen = picked.includes(run.id);
+  const toggle = () => onPick(chosen ? picked.filter((one) => one !== run.id) : [...picked.slice(-1), run.id]);
+  return (
+    <label className="run-row pick" data-chosen={chosen}>
+      <RunCells run={run} now={now} />
+      <input
+        type="checkbox"
+        checked={chosen}
+        onChange={toggle}
+        aria-label={t("compare.pickRun", { run: titleOf(run, t) })}
+      />
+    </label>
+  );
+}
+
+/** Choosing two runs, the one chosen first standing at the left. */
+function Picking({ picked, onChange }: { picked: Picked; onChange: (picked: Picked) => void }) {
+  const { t } = useTexts();
+  if (picked === null) {
+    return (
+      <button type="button" className="button quiet" onClick={() => onChange([])}>
+        {t("compare.pick")}
+      </button>
+    );
+  }
+  const [a, b] = picked;
+  return (
+    <>
+      {a !== undefined && b !== undefined ? (
+        <Link className="button primary" to={`/runs/compare?a=${a}&b=${b}`}>
+          {t("compare.go")}
+        </Link>
+      ) : (
+        <span className="small soft" role="status">
+          {t("compare.pickHint")}
+        </span>
+      )}
+      <button type="button" className="button quiet" onClick={() => onChange(null)}>
+        {t("compare.cancel")}
+      </button>
+    </>
   );
 }
 
