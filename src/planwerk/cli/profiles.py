@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="List, show and change profiles.", no_args_is_help=True)
 
 Profile = Annotated[str, typer.Argument(metavar="PROFILE", help="Id of the profile.")]
-EDITABLE = ("name", "description", "icon", "starters", "config", "access", "models")
+EDITABLE = ("name", "description", "icon", "starters", "config", "access", "models", "when_default")
 """What of a profile can be changed; a text that is replaced is replaced in all languages."""
 
 
