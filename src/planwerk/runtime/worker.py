@@ -375,8 +375,8 @@ class Worker:
             driver.lose(RunLost(lease.run, "its journal does not fit"))
             unfit = error if isinstance(error, PlanwerkError) else NotResumable(error)
             return await self._break_off(lease, found, unfit)
-        await self._fetch_answers(driver)
         await take_brought(self._contexts, driver)
+        await self._fetch_answers(driver)
         who = await self._who_stopped(driver)
         if who is not None:
             await driver.request_stop(who)
@@ -450,9 +450,12 @@ class Worker:
             self._call(driver.run)  # it was let go meanwhile
 
     async def _deliver(self, driver: RunDriver) -> None:
-        """Give a run that is driven here what was brought for it: stops last, for they close what is open."""
-        await self._take_answers(driver)
+        """Give a run that is driven here what was brought for it.
+
+        What is said first, for an answer may start the step that looks for it; stops last: they close what is open.
+        """
         await take_brought(self._contexts, driver)
+        await self._take_answers(driver)
         kept = await self._contexts.get(STOP, driver.run, STOPPED_BY)
         if kept.version and not driver.is_over:
             await driver.request_stop(str(kept.value))
