@@ -89,7 +89,7 @@ async def test_what_is_posted_with_now_is_heard_by_the_run_that_waits(client: ht
     assert above["later"] == run
     entries = (await client.get(f"/api/runs/{run}/timeline")).json()["items"]
     [heard] = [entry for entry in entries if entry["type"] == "SteeringMessageEvent"]
-    assert (heard["id"], heard["actor"]["name"]) == (said["message_id"], "ada")
+    assert (heard["id"], heard["actor"]["name"]) == (said["message_id"], "Ada")
 
 
 async def test_a_profile_says_what_a_message_does_and_whether_it_can_be_steered(client: httpx2.AsyncClient) -> None:
