@@ -90,6 +90,39 @@ class Taking(Agent):
     async def answer(self, draft: OutsideDraft, said: SteeringMessageEvent | None) -> OutsideStop: ...
 
 
+class Keeping(Agent):
+    """Keeps a draft for what may be said about it."""
+
+    @step()
+    async def begin(self, message: UserMessageEvent) -> tuple[OutsideDraft, OutsideTurn]: ...
+    @step()
+    async def heed(self, draft: OutsideDraft, said: SteeringMessageEvent) -> OutsideNote: ...
+    @step()
+    async def answer(self, turn: OutsideTurn, notes: list[OutsideNote]) -> OutsideStop: ...
+
+
+class Circling(Agent):
+    """Two steps wait for each other, but only where something is said."""
+
+    @step()
+    async def begin(self, message: UserMessageEvent) -> OutsideDraft: ...
+    @step()
+    async def heed(self, said: SteeringMessageEvent, turn: OutsideTurn | None) -> OutsideNote: ...
+    @step()
+    async def think(self, draft: OutsideDraft, notes: list[OutsideNote]) -> OutsideTurn: ...
+    @step()
+    async def answer(self, turn: OutsideTurn) -> OutsideStop: ...
+
+
+class Pairing(Agent):
+    """Pairs each draft with something that is said."""
+
+    @step()
+    async def begin(self, message: UserMessageEvent) -> list[OutsideDraft]: ...
+    @step()
+    async def heed(self, draft: OutsideDraft, said: SteeringMessageEvent) -> OutsideStop: ...
+
+
 class Silent(Agent):
     """Takes nothing from outside."""
 
@@ -181,12 +214,23 @@ def test_what_is_waited_for_and_never_said_stalls_the_run_by_name() -> None:
     assert "think waits for SteeringMessageEvent (parameter said), which may never come" in problem.message
 
 
-@pytest.mark.parametrize("blueprint", [Heeding, Looping, LoopingOnNotes, Taking])
+@pytest.mark.parametrize("blueprint", [Heeding, Looping, LoopingOnNotes, Taking, Keeping])
 def test_blueprints_that_can_be_steered_are_proven_free_of_stalls(blueprint: type[Agent]) -> None:
     exploration = explore(compose(blueprint, UserMessageEvent))
 
     assert [problem for problem in exploration.problems if "E6.4" in problem.obligation] == []
     assert [scope.is_proven for scope in exploration.scopes] == [True]
+
+
+@pytest.mark.parametrize(
+    ("blueprint", "where", "obligation"), [(Circling, "Circling.heed", "E3.4"), (Pairing, "Pairing.heed", "E3.5")]
+)
+def test_what_can_go_wrong_only_where_something_is_said_is_found(
+    blueprint: type[Agent], where: str, obligation: str
+) -> None:
+    problems = explore(compose(blueprint, UserMessageEvent)).problems
+
+    assert (where, obligation) in {(problem.where, problem.obligation) for problem in problems}
 
 
 def test_a_run_of_another_workflow_refuses_it() -> None:

@@ -180,8 +180,18 @@ class AbstractRun:
 
 
 def _was_brought(seen: Seen) -> bool:
-    """It came from outside, or of what did: nobody had to bring it, so it may be left behind (E6.4)."""
-    first = seen
-    while first.source is not None:
-        first = first.source
-    return first.kind.cls.from_outside
+    """It came from outside, or of a step that took what did: nobody had to bring it, so it may be left (E6.4)."""
+    here: Seen | None = seen
+    while here is not None:
+        if here.kind.cls.from_outside or (here.execution is not None and _takes_brought(here.execution)):
+            return True
+        here = here.source
+    return False
+
+
+def _takes_brought(execution: Execution) -> bool:
+    for bound in execution.binding:
+        taken = bound if isinstance(bound, list) else [bound]
+        if any(one is not None and one.kind.cls.from_outside for one in taken):
+            return True
+    return False
