@@ -20,6 +20,7 @@ from planwerk.workflow import entries as journal
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.composition import compose
 from planwerk.workflow.events import ControlEvent, StopEvent
+from planwerk.workflow.forking import fork, last_position
 from planwerk.workflow.ids import EventId, MessageId, RunId, new_id
 from planwerk.workflow.locale_string import LocaleString
 from planwerk.workflow.people import HumanInTheLoop
@@ -364,6 +365,26 @@ async def test_a_run_that_was_steered_replays_without_a_divergence(chat: Chat) -
     assert (replayed.divergence, replayed.entries) == (None, len(entries))
     assert isinstance(entries[-1], journal.RunEnded)
     assert entries[-1].untaken == ()
+
+
+async def test_a_fork_of_a_run_that_was_steered_has_heard_what_was_said_until_there(chat: Chat) -> None:
+    posted = await chat.post("wait 15")
+    await waiting(chat, posted.run_id)
+    await chat.post("one", when="now")
+    await chat.post("two", when="now")
+    await chat.until_ended(posted.run_id)
+    entries, composition = await chat.app.host.entries(posted.run_id), compose(Steered, UserMessageEvent)
+
+    for position in range(2, last_position(entries) + 1):
+        made = fork(entries, position, at=7, make_id=new_id)
+
+        assert replay([entries[0], *made.entries], composition).divergence is None
+        heard = [e for e in made.entries if isinstance(e, journal.EventPublished) and e.event.from_outside]
+        before = [e for e in entries[: made.position] if isinstance(e, journal.EventPublished) and e.event.from_outside]
+        assert [e.event for e in heard] == [e.event for e in before]
+        assert {e.id for e in heard}.isdisjoint({e.id for e in before})
+    forked = await chat.app.forks.fork(posted.run_id, last_position(entries), actor=ANNA)
+    assert await chat.app.host.result(forked.run) == SteeredStop(text="waited, one, two")
 
 
 async def test_an_identity_that_the_run_has_is_not_journaled_again(chat: Chat) -> None:

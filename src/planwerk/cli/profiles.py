@@ -59,6 +59,7 @@ def show(profile: Profile, data: Data = None, server: Server = None, key: Key = 
     print(f"{found['name']} ({found['id']}), version {found['version']}, blueprint {found['blueprint']}")
     print(f"  {found['description']}")
     print(f"  Model: {found['model']['name']} ({found['model']['location']})")
+    print(f"  A message while a run works, if its sender does not say: {found['when_default']}")
     if found.get("problem"):
         print(f"  Cannot be used: {found['problem']}")
     given: dict[str, Any] = found.get("config") or {}
