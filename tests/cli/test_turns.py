@@ -46,11 +46,14 @@ class FakeApi(Api):
     """Plays streams one after the other; an error in one is raised where it stands."""
 
     def __init__(self, *streams: Sequence[SseEvent | Exception]) -> None:
-        self._streams = list(streams)
+        self.plays(*streams)
         self.asked: list[int] = []
         self.posted: list[str] = []
         self.refuse_stops = 0
         self.where = "a test"
+
+    def plays(self, *streams: Sequence[SseEvent | Exception]) -> None:
+        self._streams = list(streams)
 
     async def get(self, path: str, **params: Any) -> Any:
         return {"private_workspace": "w"}
@@ -232,3 +235,33 @@ def test_ctrl_c_while_nothing_runs_leaves() -> None:
         run_interruptibly(main)
 
     assert caught.value.exit_code == ExitCode.LEFT
+
+
+async def test_what_is_said_meanwhile_and_comes_too_late_is_followed_as_a_turn_of_its_own() -> None:
+    class Talkative(FakeApi):
+        """Takes the first thing that is said into the run, and queues the second; the first came too late after all."""
+
+        async def post(self, path: str, body: Any = None) -> Any:
+            if body is not None and body.get("when") == "now":
+                self.posted.append(body["message_id"])
+                return {"run_id": RUN if body["content"] == "first" else "queued", "seq": 11}
+            return await super().post(path, body)
+
+    def own(seq: int, kind: str, run: str, **data: Any) -> SseEvent:
+        return log(seq, kind, **{"run_id": run, **data})
+
+    api = Talkative()
+    talk = await Talk.begin(api, "assistant")
+    seen = Seen()
+    api.plays([log(11, "run_started"), END])
+    with virtual_time():
+        await talk.ask("Hello", seen)
+        went = [await talk.say("first"), await talk.say("second")]
+        asked = own(12, "run_requested", "late", message_id=api.posted[-2])
+        ends = [own(14 + n, "run_ended", run, status="completed") for n, run in enumerate(["queued", "late"])]
+        api.plays([asked, ends[0]], [ends[1]])
+        followed: list[str] = []
+        while talk.has_next:
+            followed.append((await talk.next_turn(seen)).run)
+
+    assert (went, followed) == ([True, False], ["queued", "late"])

@@ -90,7 +90,7 @@ async def test_queueing_and_stopping(anna: Person, model: LiveModel) -> None:
     await anna.page.keyboard.type("Second?")
     await reach(anna, anna.page.get_by_role("radio", name="after"))
     await anna.page.keyboard.press("ArrowLeft")
-    await expect(anna.page.get_by_role("radio", name="now")).to_be_checked()
+    await expect(anna.page.get_by_role("radio", name="instead")).to_be_checked()
     await reach(anna, anna.button("Add"))
     await anna.page.keyboard.press("Enter")
     second = await model.next_answer()

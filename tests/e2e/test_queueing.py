@@ -29,14 +29,14 @@ async def test_a_message_added_after_waits_until_the_answer_is_done(anna: Person
     assert second.question == "Second?"
 
 
-async def test_a_message_added_now_stops_the_answer_and_goes_on_with_itself(anna: Person, model: LiveModel) -> None:
+async def test_a_message_added_instead_stops_the_answer_and_goes_on_with_itself(anna: Person, model: LiveModel) -> None:
     await anna.ask("First?")
     first = await model.next_answer()
     first.says("One ")
     await expect(anna.answers.last).to_contain_text("One")
 
     await anna.composer.fill("Rather this?")
-    await anna.page.get_by_role("radiogroup", name="When").get_by_role("radio", name="now").check()
+    await anna.page.get_by_role("radiogroup", name="When").get_by_role("radio", name="instead").check()
     await anna.button("Add").click()
     second = await model.answer("This it is.")
 

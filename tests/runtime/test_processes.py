@@ -23,6 +23,8 @@ from planwerk.runtime.starter import CURSOR as STARTER
 from planwerk.workflow import entries as journal
 from planwerk.workflow.ids import MessageId, RunId, ThreadId, new_id
 from planwerk.workspace.rules.commands import CreateThread
+from planwerk.workspace.rules.events import SteeringTaken
+from planwerk.workspace.workspace import Workspace
 from tests.runtime.working import FIFO, HeldStart, HeldStop, LongStart, LongStop, installation
 
 ROOT = Path(__file__).parents[2]
@@ -197,6 +199,51 @@ async def test_a_stop_reaches_a_run_that_another_process_drives(tmp_path: Path) 
         assert end.status == "stopped"
         assert end.error is not None
         assert "Anna" in end.error.message
+
+
+async def test_what_is_said_reaches_a_run_of_another_process_once_also_when_that_is_killed(tmp_path: Path) -> None:
+    async with workers_on(tmp_path) as (workers, here):
+        driving, _ = await workers.start()
+        workspace = await here.workspaces.private_of(DEFAULT_TENANT, ANNA)
+        space, thread = here.workspaces.of(DEFAULT_TENANT, workspace, ANNA), ThreadId(new_id())
+        await space.send(CreateThread(thread_id=thread, profile="hearing"))
+
+        async def say(text: str) -> tuple[RunId, MessageId]:
+            posted = await here.host.post_message(
+                tenant=DEFAULT_TENANT,
+                workspace=workspace,
+                thread=thread,
+                message_id=MessageId(new_id()),
+                content=text,
+                actor=ANNA,
+                when="now",
+            )
+            return posted.run_id, posted.message_id
+
+        async def is_taken() -> bool:
+            return any(isinstance(envelope.event, SteeringTaken) for envelope in await space.read())
+
+        run, _ = await say("Begin")
+        said = [await say("one")]
+        await until(is_taken)
+        said.append(await say("two"))
+        driving.kill()
+        await driving.wait()
+        await workers.start()
+        said.append(await say("three"))
+
+        found = await ended(here, run)
+        brought = [e.id for e in found if isinstance(e, journal.EventPublished) and e.event.from_outside]
+        assert [message for _, message in said] == brought
+        assert {said_to for said_to, _ in said} == {run}
+        await until(lambda: _has_ended(space, thread))
+        view = await space.thread(thread)
+        assert [message.content for message in view.messages] == ["Begin", "one", "two", "three", "one, two, three"]
+        assert len(view.runs) == 1
+
+
+async def _has_ended(space: Workspace, thread: ThreadId) -> bool:
+    return (await space.summary(thread)).active_run is None
 
 
 async def test_a_run_of_a_blueprint_that_a_worker_lacks_is_left_to_one_that_has_it(tmp_path: Path) -> None:

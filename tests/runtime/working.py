@@ -12,6 +12,8 @@ from pathlib import Path
 
 from planwerk.app import Planwerk
 from planwerk.blueprints.llm_wrapping_agent import LLMWrappingAgent
+from planwerk.messages.events import SteeringMessageEvent, UserMessageEvent
+from planwerk.messages.prompts import last_user_prompt
 from planwerk.runtime.execution import ExecutionInfo
 from planwerk.testing import ScriptedModel
 from planwerk.workflow.blueprint import Agent
@@ -77,13 +79,37 @@ class Long(Agent):
         return LongRound(number=last.number + 1, rounds=last.rounds)
 
 
-app = Planwerk([LLMWrappingAgent, Held, Long], model=ScriptedModel([f"Answer {number}." for number in range(100)]))
+class HearRound(ControlEvent):
+    pass
+
+
+class HeardStop(StopEvent):
+    text: str
+
+
+class Hearing(Agent):
+    """Goes round, a few milliseconds each time, until three things were said into it."""
+
+    @step()
+    async def begin(self, message: UserMessageEvent) -> HearRound:
+        return HearRound()
+
+    @step()
+    async def go_round(self, last: HearRound, said: list[SteeringMessageEvent]) -> HearRound | HeardStop:
+        await asyncio.sleep(0.003)
+        heard = [last_user_prompt(one.messages) for one in said]
+        return HeardStop(text=", ".join(heard)) if len(heard) >= 3 else HearRound()
+
+
+app = Planwerk(
+    [LLMWrappingAgent, Held, Long, Hearing], model=ScriptedModel([f"Answer {number}." for number in range(100)])
+)
 """What `planwerk worker` finds in this module."""
 
 
 def installation(folder: Path, *, with_blueprints: bool = True) -> Planwerk:
     """The same, for the test's own process."""
-    blueprints: list[type[Agent]] = [LLMWrappingAgent, Held, Long] if with_blueprints else [LLMWrappingAgent]
+    blueprints: list[type[Agent]] = [LLMWrappingAgent, Held, Long, Hearing] if with_blueprints else [LLMWrappingAgent]
     return Planwerk(blueprints, storage=folder / "planwerk.db", model=ScriptedModel([]))
 
 

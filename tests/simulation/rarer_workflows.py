@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 
+from planwerk.messages.events import SteeringMessageEvent
+from planwerk.messages.prompts import last_user_prompt
 from planwerk.runtime.contexts import RunContext
 from planwerk.runtime.displayer import EventDisplayer
 from planwerk.runtime.execution import ExecutionInfo
@@ -12,6 +14,7 @@ from planwerk.workflow.blueprint import Agent, AgentConfig, StepConfig
 from planwerk.workflow.capability import Capability
 from planwerk.workflow.events import ControlEvent, StopEvent
 from planwerk.workflow.steps import Retry, step
+from planwerk.workflow.timers import Timer
 from tests.simulation.workflows import (
     Case,
     SimChecked,
@@ -353,7 +356,31 @@ class SimUnwritable(Agent):
         return SimBadEvent(value=object())
 
 
+# What people say meanwhile -------------------------------------------------------------------------------------------
+
+
+class SimHeard(ControlEvent):
+    text: str
+
+
+class SimSteered(Agent):
+    """Waits, and heeds what is said meanwhile, each with a step of its own and all of it in the end."""
+
+    @step()
+    async def begin(self, start: SimStart) -> Timer:
+        return Timer.after(1_000)
+
+    @step()
+    async def heed(self, said: SteeringMessageEvent) -> SimHeard:
+        return SimHeard(text=last_user_prompt(said.messages))
+
+    @step()
+    async def answer(self, fired: Timer.Fired, heard: list[SimHeard], said: list[SteeringMessageEvent]) -> SimStop:
+        return SimStop(said=(*(one.text for one in heard), str(len(said))))
+
+
 RARER_CASES = [
+    Case(SimSteered),
     Case(SimUnions),
     Case(SimUnsteady),
     Case(SimNothingCame, SimStart(width=0)),

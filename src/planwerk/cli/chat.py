@@ -24,7 +24,10 @@ def chat(
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Talk with a profile. /help lists what else can be typed; Ctrl-C stops an answer, twice leaves."""
+    """Talk with a profile. /help lists what else can be typed; Ctrl-C stops an answer, twice leaves.
+
+    A line typed while an answer is written is said into it where the profile takes that, else it waits its turn.
+    """
     from planwerk.cli.chatting import converse
     from planwerk.cli.client import Target, connect
     from planwerk.cli.interrupts import run_interruptibly

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -16,7 +16,7 @@ from planwerk.cli.errors import report, tell
 from planwerk.cli.exit_codes import ExitCode
 from planwerk.cli.interrupts import Interrupts
 from planwerk.cli.output import console, print_json, print_table
-from planwerk.cli.rendering import WholeAnswer, screen_for
+from planwerk.cli.rendering import Screen, WholeAnswer, screen_for
 from planwerk.cli.turns import Talk, Turn
 from planwerk.workflow.errors import PlanwerkError
 
@@ -76,9 +76,15 @@ class Chat:
             self.code = report(error, as_json=self._as_json, with_trace=False)
 
     async def _ask(self, text: str) -> None:
+        await self._turn(lambda screen: self.talk.ask(text, screen))
+        while self.talk.has_next:
+            await self._turn(self.talk.next_turn)
+
+    async def _turn(self, follow: Callable[[Screen], Awaitable[Turn]]) -> None:
         screen = WholeAnswer() if self._as_json else screen_for(plain=self._plain)
         with screen, self._interrupts.stopping(self.talk.stop):
-            turn = await self.talk.ask(text, screen)
+            async with self._listening():
+                turn = await follow(screen)
         while turn.status == "waiting" and await self._answered(turn):
             screen = WholeAnswer() if self._as_json else screen_for(plain=self._plain)
             with screen, self._interrupts.stopping(self.talk.stop):
@@ -89,6 +95,38 @@ class Chat:
             screen.end(turn)
             self._tell_end(turn)
         self.code = ENDS.get(turn.status, ExitCode.RUN_FAILED)
+
+    @asynccontextmanager
+    async def _listening(self) -> AsyncGenerator[None]:
+        """While an answer is written, a line that is typed in the terminal is said into it."""
+        if not sys.stdin.isatty() or self._as_json:
+            yield
+            return
+        saying: set[asyncio.Task[None]] = set()
+        loop = asyncio.get_running_loop()
+
+        def typed() -> None:
+            line = sys.stdin.readline()
+            if not line:
+                loop.remove_reader(sys.stdin.fileno())
+            elif line.strip():
+                saying.add(loop.create_task(self._say(line.strip())))
+
+        loop.add_reader(sys.stdin.fileno(), typed)
+        try:
+            yield
+        finally:
+            loop.remove_reader(sys.stdin.fileno())
+            await asyncio.gather(*saying)
+
+    async def _say(self, text: str) -> None:
+        try:
+            heard = await self.talk.say(text)
+        except PlanwerkError as error:
+            report(error, as_json=False, with_trace=False)
+            return
+        note = "Said to the run that works." if heard else "Waits until this answer is done."
+        console(to_stderr=True).print(note, style="dim")
 
     async def _answered(self, turn: Turn) -> bool:
         """Ask what the run asks; False if it is left open. A question in the conversation waits for the next line."""

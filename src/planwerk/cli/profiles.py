@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="List, show and change profiles.", no_args_is_help=True)
 
 Profile = Annotated[str, typer.Argument(metavar="PROFILE", help="Id of the profile.")]
-EDITABLE = ("name", "description", "icon", "starters", "config", "access", "models")
+EDITABLE = ("name", "description", "icon", "starters", "config", "access", "models", "when_default")
 """What of a profile can be changed; a text that is replaced is replaced in all languages."""
 
 
@@ -59,6 +59,7 @@ def show(profile: Profile, data: Data = None, server: Server = None, key: Key = 
     print(f"{found['name']} ({found['id']}), version {found['version']}, blueprint {found['blueprint']}")
     print(f"  {found['description']}")
     print(f"  Model: {found['model']['name']} ({found['model']['location']})")
+    print(f"  A message while a run works, if its sender does not say: {found['when_default']}")
     if found.get("problem"):
         print(f"  Cannot be used: {found['problem']}")
     given: dict[str, Any] = found.get("config") or {}

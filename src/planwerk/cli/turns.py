@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from planwerk.cli.client import Api, SseEvent
 from planwerk.cli.errors import Answered, Unreachable
@@ -16,6 +16,9 @@ from planwerk.workflow.ids import new_id
 PATIENCE_SECONDS: Final = 30.0
 """How long a server that went away may take to come back: the run goes on there, or after its restart."""
 FIRST_PAUSE_SECONDS: Final = 0.25
+
+WhenAsked: TypeAlias = Callable[[str, str, int], None]
+"""Told of each run that is asked for: its id, the message it answers, and its place in the log."""
 
 
 class Watcher(Protocol):
@@ -72,6 +75,10 @@ class Talk:
         self._made = False
         self.current: Turn | None = None
         self._following: _Following | None = None
+        self._said: set[str] = set()
+        """Messages said meanwhile."""
+        self._to_come: dict[str, int] = {}
+        """Runs that answer them, where the run that worked did not, and from where on they are followed."""
 
     @classmethod
     async def begin(cls, api: Api, profile: str | None) -> Talk:
@@ -100,10 +107,43 @@ class Talk:
             self._made = True
         message = {"message_id": new_id(), "content": text}
         posted = await self._api.post(f"/api/threads/{self.thread}/messages", message)
-        turn = self.current = Turn(self.thread, posted["run_id"])
-        self._following = _Following(self._api, self.workspace, turn, watcher, after=posted["seq"] - 1)
+        return await self._follow(posted["run_id"], watcher, after=posted["seq"] - 1)
+
+    async def _follow(self, run: str, watcher: Watcher, *, after: int) -> Turn:
+        turn = self.current = Turn(self.thread, run)
+        self._following = _Following(self._api, self.workspace, turn, watcher, after=after, when_asked=self._asked)
         await self._following.to_the_end()
         return turn
+
+    async def say(self, text: str) -> bool:
+        """Say something into the run that works (S2.3).
+
+        Returns:
+            Whether it went there; else it waits until that run is done, and `next_turn` follows what answers it.
+        """
+        assert self.current is not None
+        message = {"message_id": new_id(), "content": text, "when": "now"}
+        self._said.add(message["message_id"])
+        posted = await self._api.post(f"/api/threads/{self.thread}/messages", message)
+        if posted["run_id"] == self.current.run:
+            return True
+        self._to_come.setdefault(posted["run_id"], posted["seq"] - 1)
+        return False
+
+    def _asked(self, run: str, message: str, seq: int) -> None:
+        """A run was asked for: a message said meanwhile may have come too late for the one that worked."""
+        if message in self._said:
+            self._to_come.setdefault(run, seq - 1)
+
+    @property
+    def has_next(self) -> bool:
+        """Whether something was said meanwhile that the run which worked has not taken."""
+        return bool(self._to_come)
+
+    async def next_turn(self, watcher: Watcher) -> Turn:
+        """Follow the next run that answers what was said meanwhile."""
+        run = next(iter(self._to_come))
+        return await self._follow(run, watcher, after=self._to_come.pop(run))
 
     async def go_on(self, watcher: Watcher) -> Turn:
         """Follow the run on, which has waited for a person and was answered."""
@@ -132,7 +172,10 @@ class Talk:
 class _Following:
     """Follows one turn through the workspace's stream, from its place in the log on."""
 
-    def __init__(self, api: Api, workspace: str, turn: Turn, watcher: Watcher, *, after: int) -> None:
+    def __init__(
+        self, api: Api, workspace: str, turn: Turn, watcher: Watcher, *, after: int, when_asked: WhenAsked
+    ) -> None:
+        self._when_asked = when_asked
         self._api, self._workspace, self._turn, self._watcher = api, workspace, turn, watcher
         self._after = after
         self._answer = LiveAnswer()
@@ -185,6 +228,8 @@ class _Following:
         envelope = json.loads(event.data)
         self._after = max(self._after, int(event.id or envelope["position"]))
         data = envelope["data"]
+        if envelope["type"] == "run_requested":
+            self._when_asked(data["run_id"], data["message_id"], self._after)
         if data.get("run_id") != self._turn.run:
             return False
         match envelope["type"]:

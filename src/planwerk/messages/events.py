@@ -78,7 +78,15 @@ class SteeringMessageEvent(
     label=LocaleString(en="Message in between", de="Zwischenruf", fr="Message en cours", it="Messaggio nel frattempo"),
     icon="message",
 ):
-    """What a person says into an active run (S2.3)."""
+    """What a person says into an active run (S2.3).
+
+    It comes to the blueprint's own steps at any time before the stop: never, once or several times (E6.4).
+
+    Attributes:
+        messages: What she says, as a model reads it; without the thread before it.
+    """
+
+    from_outside = True
 
     messages: History
 

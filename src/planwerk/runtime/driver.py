@@ -116,6 +116,8 @@ class RunDriver:
         self._starting: list[tuple[Execution, int]] = []
         self._asking: list[Execution] = []
         self._responses = 0
+        self._brought: set[EventId] = set()
+        """What was brought in from outside, by id."""
         self._tasks: dict[ExecutionId, asyncio.Task[None]] = {}
         self._ask_tasks: set[asyncio.Task[None]] = set()
         self._failures: dict[ExecutionId, int] = {}
@@ -228,6 +230,8 @@ class RunDriver:
         for entry in found:
             self.schedule.apply(entry)
             self.tally.count(entry)
+            if type(entry) is journal.EventPublished and entry.event.from_outside and entry.execution is None:
+                self._brought.add(entry.id)
         self._appends.version = len(found)
         for position in self.schedule.requests:
             self._due_requests.note(position)
@@ -301,6 +305,29 @@ class RunDriver:
         now = self._record_answer(request, event, actor)
         self._decide(now)
         await self._appends.written(self)
+
+    async def bring(self, identity: EventId, event: Event, actor: dict[str, Any] | None = None) -> bool:
+        """Bring an event into the run from outside, once (S2.3); returns when it is durable.
+
+        Args:
+            identity: Of the event; one that the run has changes nothing.
+            actor: Who sent it, as journaled.
+
+        Returns:
+            Whether the run has it; one that came to its stop takes none.
+
+        Raises:
+            RunLost: The run has passed to another worker; the event is not durable.
+        """
+        if identity not in self._brought:
+            if self._closing:
+                return False
+            now = self._clock()
+            self._brought.add(identity)
+            self._record(journal.EventPublished(event, identity, now, actor=actor))
+            self._decide(now)
+        await self._appends.written(self)
+        return True
 
     async def release(self) -> None:
         """Let the run go without ending it: its journal is whole, and another owner goes on from it (E7.5).

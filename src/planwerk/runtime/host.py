@@ -29,6 +29,7 @@ from planwerk.runtime.ports import (
 )
 from planwerk.runtime.profiles import Profile, ProfileDirectory
 from planwerk.runtime.projector import record_of
+from planwerk.runtime.steering import is_steerable
 from planwerk.runtime.worker import Worker
 from planwerk.workflow import entries as journal
 from planwerk.workflow.codec import write_event
@@ -162,7 +163,7 @@ class Host:
         actor: UserActor,
         profile: str | None = None,
         parent_id: ParentId = LAST,
-        when: Literal["next", "instead", "now"] = "next",
+        when: Literal["next", "instead", "now"] | None = None,
         requested_features: tuple[str, ...] = (),
         locale: str | None = None,
         run_id: RunId | None = None,
@@ -171,7 +172,8 @@ class Host:
 
         Args:
             profile: Slug of a profile; the thread's if missing.
-            when: While a run is active: wait for its end, or stop it first.
+            when: While a run is active: wait for its end, stop it first, or say it into that run where a step takes
+                it, else wait. The profile's default if missing.
 
         Raises:
             NotFound: There is no such thread for this person.
@@ -188,11 +190,13 @@ class Host:
                 parent_id=parent_id,
                 content=content,
                 when=when,
+                when_default=chosen.data.when,
                 run_id=run,
                 profile=chosen.slug,
                 profile_version=chosen.version,
                 blueprint=chosen.data.blueprint,
                 start=start,
+                steerable=is_steerable(chosen.blueprint),
             )
         )
         assert isinstance(outcome, Recorded)
@@ -223,6 +227,7 @@ class Host:
             profile_version=chosen.version,
             blueprint=chosen.data.blueprint,
             start=_start(actor, requested_features, locale),
+            steerable=is_steerable(chosen.blueprint),
         )
         outcome = await space.send(command, command_id=run)
         assert isinstance(outcome, Recorded)

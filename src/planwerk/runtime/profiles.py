@@ -21,6 +21,7 @@ from planwerk.workflow.ids import ArtifactId, WorkspaceId, new_id
 from planwerk.workflow.locale_string import LocaleString
 from planwerk.workspace.rules.artifacts import Artifact
 from planwerk.workspace.rules.commands import CreateArtifact, EditArtifact
+from planwerk.workspace.rules.events import When
 from planwerk.workspace.workspaces import Workspaces
 
 log = logging.getLogger(__name__)
@@ -44,6 +45,8 @@ class ProfileArtifact(Artifact, name="profile"):
     """`account:ID`, `role:NAME` and `group:NAME` that may use it; empty is everyone of the tenant."""
     models: tuple[str, ...] = ()
     """Models the profile may use, as `provider:name`; empty is every model of the server."""
+    when: When = "next"
+    """What a message that comes while a run works does, where its sender does not say (S2.3)."""
 
 
 class UnknownProfile(RuntimeFault):

@@ -27,6 +27,7 @@ from planwerk.messages.events import (
     FollowUpsSuggestedEvent,
     LLMStopEvent,
     RefusalStopEvent,
+    SteeringMessageEvent,
     TitleSuggestedEvent,
     UserMessageEvent,
 )
@@ -63,6 +64,7 @@ from planwerk.workspace.rules.events import (
     RunResumed,
     RunStarted,
     RunUsage,
+    SteeringTaken,
     ThreadRenamed,
 )
 from planwerk.workspace.rules.facts import Fact, RunFact
@@ -99,6 +101,8 @@ class RunMemory:
     """Open requests to people, agents and timers, by position."""
     is_waiting: bool = False
     """Whether it was told that the run waits."""
+    said: dict[int, MessageId] = field(default_factory=dict[int, MessageId])
+    """What was said into it and no step has taken yet, by position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +138,12 @@ def project(memory: RunMemory, entry: journal.Entry, into: Projection) -> None:
             _published(memory, event, entry.at, into)
             if entry.answers is not None or event.answered_by:
                 _asked_or_answered(memory, entry, into)
+            if isinstance(event, SteeringMessageEvent) and entry.execution is None:
+                memory.said[memory.position] = MessageId(entry.id)
         case journal.ExecutionDue():
             memory.working += 1
+            if memory.said:
+                _taken(memory, entry, into)
         case journal.ExecutionFinished() | journal.ExecutionFailed():
             memory.working -= 1
         case journal.StopReached(_, at):
@@ -169,6 +177,14 @@ def _started(memory: RunMemory, into: Projection) -> None:
         profile_name=opened.profile_name or "",
     )
     _tell(memory, started, opened.at, into)
+
+
+def _taken(memory: RunMemory, entry: journal.ExecutionDue, into: Projection) -> None:
+    """A step is executed with what was said into the run: from here on that is part of the turn."""
+    for position in [number for positions in entry.binding for number in positions]:
+        message = memory.said.pop(position, None)
+        if message is not None:
+            _tell(memory, SteeringTaken(run_id=memory.opened.run, message_id=message), entry.at, into)
 
 
 def _published(memory: RunMemory, event: Event, at: int, into: Projection) -> None:

@@ -1,5 +1,5 @@
 """Carries what the log asks for into the journals (E7.9): runs to open, one after another in a thread, stops,
-answers.
+answers, what is said into a run.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from planwerk.runtime.closing import stopped_by
 from planwerk.runtime.opening import open_run
 from planwerk.runtime.ports import Clock, ContextStore, Journal, WorkQueue
 from planwerk.runtime.profiles import ProfileDirectory
+from planwerk.runtime.steering import bring
 from planwerk.runtime.tally import Tally
 from planwerk.runtime.worker import Worker
 from planwerk.workflow import entries as journal
@@ -27,7 +28,7 @@ from planwerk.workflow.events import Event, ExceptionEvent, StopEvent, UnknownEv
 from planwerk.workflow.ids import EventId, RunId, ThreadId, WorkspaceId, new_id
 from planwerk.workspace.ports import FeedItem
 from planwerk.workspace.rules.errors import NotFound
-from planwerk.workspace.rules.events import RequestAnswered, RunEnded, RunRequested, StopRequested
+from planwerk.workspace.rules.events import RequestAnswered, RunEnded, RunRequested, RunSteered, StopRequested
 from planwerk.workspace.views import RunView
 from planwerk.workspace.workspace import Workspace
 from planwerk.workspace.workspaces import Workspaces
@@ -161,7 +162,8 @@ class Starter:
         thread = item.envelope.thread
         if isinstance(item.envelope.event, RequestAnswered):
             raise error  # an accepted answer is carried however long that takes: its run waits for nothing else
-        if thread is not None and not isinstance(item.envelope.event, StopRequested):
+        # What is said into a run and cannot be brought there gets a run of its own when that one ends.
+        if thread is not None and not isinstance(item.envelope.event, StopRequested | RunSteered):
             space = self._workspaces.of(item.tenant, item.envelope.workspace, STARTER)
             run = await space.active_run(thread)
             if run is not None and run.status not in {"running", "waiting"}:
@@ -191,6 +193,11 @@ class Starter:
                 await self._stop(space, run, envelope.actor.name)
             case RequestAnswered(run_id=run, request_id=request, response=response):
                 await hand_in(self._contexts, self._queue, run, request, read_event(response), envelope.actor)
+            case RunSteered(run_id=run, message_id=message):
+                space = self._workspaces.of(item.tenant, envelope.workspace, STARTER)
+                said = await space.said(message)
+                if said:
+                    await bring(self._contexts, self._queue, run, message, said, envelope.actor)
             case _:
                 return False
         return True

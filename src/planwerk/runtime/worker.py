@@ -25,6 +25,7 @@ from planwerk.runtime.log_context import log_as
 from planwerk.runtime.ports import NEVER, Clock, ContextStore, Journal, Lease, WorkQueue
 from planwerk.runtime.profiles import BlueprintRegistry, ProfileInvalid, UnknownBlueprint
 from planwerk.runtime.programs import Programs
+from planwerk.runtime.steering import STEERING, take_brought
 from planwerk.workflow import entries as journal
 from planwerk.workflow.errors import PlanwerkError, WorkflowError
 from planwerk.workflow.events import DisplayEvent
@@ -298,7 +299,7 @@ class Worker:
         All is asked for at one moment, so where it shares a database it shares a transaction: what is brought for the
         run until then is forgotten with it, and what is brought later puts it into the queue again.
         """
-        forgotten = (self._contexts.forget(scope, lease.run) for scope in ("run", STOP, ANSWERS))
+        forgotten = (self._contexts.forget(scope, lease.run) for scope in ("run", STOP, ANSWERS, STEERING))
         await asyncio.gather(self._queue.release(lease, finished=True), *forgotten)
 
     async def _wait_after_failure(self, run: RunId) -> None:
@@ -374,6 +375,7 @@ class Worker:
             driver.lose(RunLost(lease.run, "its journal does not fit"))
             unfit = error if isinstance(error, PlanwerkError) else NotResumable(error)
             return await self._break_off(lease, found, unfit)
+        await take_brought(self._contexts, driver)
         await self._fetch_answers(driver)
         who = await self._who_stopped(driver)
         if who is not None:
@@ -448,7 +450,11 @@ class Worker:
             self._call(driver.run)  # it was let go meanwhile
 
     async def _deliver(self, driver: RunDriver) -> None:
-        """Give a run that is driven here what was brought for it: answers first, for a stop closes what is open."""
+        """Give a run that is driven here what was brought for it.
+
+        What is said first, for an answer may start the step that looks for it; stops last: they close what is open.
+        """
+        await take_brought(self._contexts, driver)
         await self._take_answers(driver)
         kept = await self._contexts.get(STOP, driver.run, STOPPED_BY)
         if kept.version and not driver.is_over:

@@ -82,6 +82,9 @@ class ProfileView(BaseModel):
     blueprint: str
     is_default: bool
     when_default: When
+    """What a message that comes while a run works does, where its sender does not say (S2.3)."""
+    steerable: bool
+    """Whether its blueprint takes what is said into a run that works; elsewhere `now` means `next`."""
     config: dict[str, Any] | None = None
     """For those who may edit it: the settings that differ from the defaults."""
     config_schema: dict[str, Any] | None = None
@@ -103,6 +106,7 @@ class ProfileGiven(Given):
     config: dict[str, Any] = Field(default_factory=dict[str, Any])
     access: list[str] = Field(default_factory=list[str])
     models: list[str] = Field(default_factory=list[str])
+    when_default: When = "next"
 
 
 class ProfileChange(Given):
@@ -115,6 +119,7 @@ class ProfileChange(Given):
     config: dict[str, Any] | None = None
     access: list[str] | None = None
     models: list[str] | None = None
+    when_default: When | None = None
 
 
 class TemplateView(BaseModel):
@@ -210,7 +215,8 @@ class MessageGiven(Given):
     message_id: str
     content: str
     parent_id: str | None = "last"
-    when: When = "next"
+    when: When | None = None
+    """While a run works: after it, in its place, or said into it; the profile's default if missing (S2.3)."""
     profile: str | None = None
     requested_features: list[str] = Field(default_factory=list[str])
     run_id: str | None = None

@@ -38,6 +38,7 @@ def broken_promises(outcome: Outcome, composition: Composition, expected: Joins 
         yield from _recorded_once(entries)
         yield from _replays(entries, composition)
         yield from _answered_once(entries)
+        yield from _brought_once(entries)
         yield from _below_too(outcome)
     yield from _nothing_lost(entries, composition)
     yield from _folds_to_the_same(outcome, composition, folds)
@@ -82,6 +83,18 @@ def _below_too(outcome: Outcome) -> Iterator[str]:
         yield from (f"run {opened.run} of {opened.blueprint}, asked for by another: {promise}" for promise in promises)
         if opened.run not in asked:
             yield f"runs are opened that were asked for (E8.2): {opened.run} of {opened.blueprint} was not"
+
+
+def _brought_once(entries: list[journal.Entry]) -> Iterator[str]:
+    """What is said into a run enters it once, however often it arrives (S2.3)."""
+    brought = Counter(
+        entry.id
+        for entry in entries
+        if isinstance(entry, journal.EventPublished) and entry.event.from_outside and entry.execution is None
+    )
+    for identity, count in brought.items():
+        if count > 1:
+            yield f"what is said into a run enters it once (S2.3): {identity} did {count} times"
 
 
 def _opened(entries: list[journal.Entry]) -> journal.RunOpened:

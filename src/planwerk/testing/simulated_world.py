@@ -10,14 +10,19 @@ import random
 from collections.abc import Coroutine, Hashable
 from contextvars import copy_context
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Final
 
+from pydantic_ai.messages import ModelRequest, UserPromptPart
+
+from planwerk.access.actors import SystemActor
 from planwerk.runtime.agents import NamedAgents
 from planwerk.runtime.answers import hand_in
 from planwerk.runtime.driver import RunDriver
 from planwerk.runtime.live import LiveHub
 from planwerk.runtime.ports import Lease
 from planwerk.runtime.programs import Programs
+from planwerk.runtime.steering import bring, is_steerable
 from planwerk.runtime.worker import LEASE_SECONDS, Worker
 from planwerk.storage.in_memory.contexts import InMemoryContexts
 from planwerk.storage.in_memory.journal import InMemoryJournal
@@ -30,7 +35,7 @@ from planwerk.testing.people import Respond, answer_of
 from planwerk.workflow import entries as journal
 from planwerk.workflow.blueprint import Agent, AgentConfig
 from planwerk.workflow.events import Event
-from planwerk.workflow.ids import EventId, RunId
+from planwerk.workflow.ids import EventId, MessageId, RunId
 from planwerk.workflow.people import AskPersonEvent
 
 EPOCH_MICROSECONDS: Final = 1_800_000_000_000_000
@@ -42,6 +47,8 @@ ANSWERED_AFTER: Final = (0.0, 0.001, 0.5, 4.9995, 5.0, 30.0, 200.0)
 """When people answer: at once, about when the run is let go, long after."""
 ANSWERED_TWICE: Final = 0.3
 """Share of requests to which a second, other answer comes; the first counts."""
+SAID: Final = 2
+"""Messages that are said into a run that can be steered (S2.3)."""
 MAX_MOMENTS: Final = 200_000
 """Awaits of one simulated run; a run beyond it goes round in circles."""
 
@@ -214,6 +221,8 @@ class World:
         self.loop.set_exception_handler(self._unread_error)
         self.start_process()
         self._follower = self.loop.create_task(self._follow_to_end())
+        if is_steerable(self.setting.blueprint):
+            self._in_background(self._say_things())
         _, hanging = await asyncio.wait([self._follower], timeout=MAX_VIRTUAL_SECONDS)
         if hanging:
             self._follower.cancel()
@@ -268,6 +277,16 @@ class World:
             ended = isinstance((await self.journal.read(self.outcome.run))[-1], journal.RunEnded)
             if accepted and not ended:
                 self.outcome.complaints.append(f"a second answer to {event.event_type} was accepted (E8.1)")
+
+    async def _say_things(self) -> None:
+        """Say something into the run, as people do: after a while, and now and then what was said arrives twice."""
+        people, store, run = self._people, self.setting.contexts.store, self.outcome.run
+        for number in range(SAID):
+            await asyncio.sleep(people.choice(ANSWERED_AFTER))
+            prompt = UserPromptPart(f"said {number}", timestamp=datetime.fromtimestamp(EPOCH_MICROSECONDS / 1e6, UTC))
+            message, said = MessageId(f"said-{number}"), (ModelRequest(parts=[prompt]),)
+            for _ in range(2 if people.random() < ANSWERED_TWICE else 1):
+                await bring(store, self.queue, run, message, said, SystemActor(name="simulation"))
 
     async def _deliver_again(self) -> None:
         """A run that has ended may be delivered once more, and nothing comes of it."""

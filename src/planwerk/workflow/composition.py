@@ -23,6 +23,12 @@ def start_classes(blueprint: type[Agent]) -> tuple[type[Event], ...]:
     return tuple(dict.fromkeys(cls for cls in taken if issubclass(cls, StartEvent)))
 
 
+def brought_in(specs: Iterable[StepSpec]) -> set[type[Event]]:
+    """The classes that these steps take and that may come from outside at any time (S2.3)."""
+    taken = (cls for spec in specs for parameter in spec.signature().events for cls in parameter.classes)
+    return {cls for cls in taken if cls.from_outside}
+
+
 @lru_cache(maxsize=512)
 def compose(blueprint: type[Agent], start: type[Event]) -> Composition:
     """Compose a blueprint for one class of start event.
@@ -60,6 +66,8 @@ class _Composer:
     ) -> ScopePlan:
         plan = ScopePlan(name, self.start, capability, request)
         producible: set[type[Event]] = {self.start} if request is None else {request, self.start}
+        if request is None:
+            producible |= brought_in(specs)
         waiting = [_declared(spec, capability) for spec in specs]
         composed: set[int] = set()
         grown = True

@@ -64,6 +64,8 @@ class Event(BaseModel):
     """Classes of which one answers this event from outside the run: a person, an agent, a timer (E8)."""
     leaves_run: ClassVar[bool] = False
     """Whether it does its work outside the run, so that no step has to take it (E8.4)."""
+    from_outside: ClassVar[bool] = False
+    """Whether it may be brought into a run at any time, any number of times, or never (S2.3)."""
 
     def __init_subclass__(
         cls,

@@ -119,6 +119,8 @@ def _repeats(plan: ScopePlan, step: StepPlan, parameter: ParameterPlan) -> bool:
 def _repeated_classes(plan: ScopePlan, *, avoided: StepPlan) -> Mask:
     """Classes of which a scope can see several without the step between them."""
     found = 0
+    for kind in plan.brought_in:
+        found |= kind.bit
     others = [step for step in plan.steps if step is not avoided]
     for step in others:
         found |= _several(plan, step)

@@ -151,6 +151,11 @@ class ScopePlan:
         return None
 
     @property
+    def brought_in(self) -> tuple[ClassPlan, ...]:
+        """What may come from outside at any time, any number of times, or never: to the blueprint's own steps alone."""
+        return tuple(kind for kind in self.classes if kind.cls.from_outside and kind.takers and self.request is None)
+
+    @property
     def owes_outcome(self) -> bool:
         """Whether a call of it must answer or stop the run before it is quiet (E5.2)."""
         return bool(self.outcomes or self.stops)
@@ -180,3 +185,7 @@ class Composition:
     """All plans, the root first."""
     fingerprint: str
     """Changes when steps, classes or calls change (E7.6)."""
+
+    def takes_from_outside(self, cls: type[Event]) -> bool:
+        """Whether a step of the blueprint's own takes this class when it is brought in from outside (S2.3)."""
+        return any(kind.cls is cls for kind in self.root.brought_in)

@@ -152,7 +152,10 @@ class RunSchedule:
         if entry.answers is not None:
             self._answered(entry.answers, event)
         elif entry.execution is None:
-            self._began(event)
+            if self._root.request is None:
+                self._began(event)
+            else:
+                self._brought(event)
         else:
             execution = self.in_flight.get(entry.execution)
             if execution is None:
@@ -170,6 +173,18 @@ class RunSchedule:
         start = Seen(self.position, event, kind, rounds=root.no_rounds())
         root.request = start
         self._deliver(root, start)
+
+    def _brought(self, event: Event) -> None:
+        """It was not waited for, so nothing is settled later for it; it is of no round, like what the start led to."""
+        root = self._root
+        kind = root.plan.by_class.get(type(event))
+        if kind is None or kind not in root.plan.brought_in:
+            raise ScheduleError(
+                f"{type(event).__name__} was brought into a run of {self.composition.blueprint.__name__}, no step of "
+                "which takes it (S2.3).",
+                what_to_do="Run it with the code it was started with.",
+            )
+        self._deliver(root, Seen(self.position, event, kind, rounds=root.no_rounds()))
 
     def _answered(self, request: int, event: Event) -> None:
         opened = self.requests.pop(request, None)
@@ -368,7 +383,12 @@ class RunSchedule:
     def left_over(self) -> tuple[str, ...]:
         """Classes of the events that no step has taken, sorted (E4.5)."""
         asked = list(self.asked.values())
-        lying = (type(seen.event).__name__ for scope in self._scopes.values() for seen in left_in(scope, asked))
+        lying = (
+            type(seen.event).__name__
+            for scope in self._scopes.values()
+            for seen in left_in(scope, asked)
+            if not seen.kind.cls.from_outside  # nobody had to bring it, so nobody had to take it (E6.4)
+        )
         return tuple(sorted({*self.untaken, *lying}))
 
     def open_scopes(self) -> list[Scope]:

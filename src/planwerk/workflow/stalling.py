@@ -114,6 +114,8 @@ def _has_event(scope: Scope, step: StepPlan, parameter: ParameterPlan) -> bool:
 
 
 def _senders(plan: ScopePlan, parameter: ParameterPlan) -> str:
+    if any(cls.from_outside for cls in parameter.classes):
+        return "may never come: nobody has to send it into a run (S2.3)"
     names = [step.name for step in plan.steps if set(step.returns.classes) & set(parameter.classes)]
     names += [
         f"the call {entry.call.name}"

@@ -65,6 +65,7 @@ def run_view(run: RunEntity, *, active: bool) -> RunView:
         blueprint=run.blueprint,
         when=run.when,
         start=run.start,
+        steerable=run.steerable and not run.has_stopped and not run.stop_requested,
         requested_by=run.requested_by,
         requested=run.requested,
         stop_requested_by=run.stop_requested_by,

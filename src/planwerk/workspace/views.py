@@ -50,6 +50,8 @@ class RunView(_View):
     blueprint: str | None
     when: When
     start: JSONObject | None
+    steerable: bool
+    """Whether something can be said into it: a step takes that, and it is not at its stop (S2.3)."""
     requested_by: Actor
     requested: datetime
     stop_requested_by: Actor | None

@@ -26,6 +26,8 @@ from planwerk.workspace.rules.outcomes import Outcome
 from planwerk.workspace.rules.state import (
     ArtifactEntity,
     ArtifactKey,
+    MessageEntity,
+    MessageKey,
     Revision,
     ThreadEntity,
     ThreadKey,
@@ -207,6 +209,13 @@ class Workspace:
         await self.about()
         found = await self._storage.active_run(self.id, thread)
         return run_view(found, active=True) if found is not None else None
+
+    async def said(self, message: MessageId) -> tuple[ModelMessage, ...]:
+        """What one message says, as a model reads it; nothing if it is not there any more."""
+        key = MessageKey(message)
+        loaded = await self._storage.load(self.tenant, self.id, [key])
+        found = loaded.found[key]
+        return history_of([found], {}) if isinstance(found, MessageEntity) and not found.retracted else ()
 
     async def history(self, message: MessageId) -> tuple[ModelMessage, ...]:
         """The model messages along the path from the root to this message, it included (A1.6).

@@ -929,6 +929,21 @@ export interface components {
             type: "MessageClearedEvent";
         };
         /**
+         * MessageMoved
+         * @description A message said into a run, with all below it, has another place: its turn is another, or became certain.
+         */
+        MessageMoved: {
+            /** Message Id */
+            message_id: string;
+            /**
+             * Parent Id
+             * @default null
+             */
+            parent_id: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * MessagePosted
          * @description A message took its place in the thread's tree. A reply's id is the id of the run that made it.
          */
@@ -1272,6 +1287,11 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             /**
+             * Steerable
+             * @default false
+             */
+            steerable: boolean;
+            /**
              * When
              * @default next
              * @enum {string}
@@ -1315,6 +1335,19 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * RunSteered
+         * @description A message is said into an active run (S2.3); the starter carries it there, and no run of its own answers it.
+         */
+        RunSteered: {
+            /** Message Id */
+            message_id: string;
+            otherwise: components["schemas"]["RunRequested"];
+            /** Run Id */
+            run_id: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * RunUsage
          * @description Tokens of all model calls of a run.
          */
@@ -1345,6 +1378,11 @@ export interface components {
         /**
          * SteeringMessageEvent
          * @description What a person says into an active run (S2.3).
+         *
+         *     It comes to the blueprint's own steps at any time before the stop: never, once or several times (E6.4).
+         *
+         *     Attributes:
+         *         messages: What she says, as a model reads it; without the thread before it.
          */
         SteeringMessageEvent: {
             /** @constant */
@@ -1356,6 +1394,18 @@ export interface components {
             messages: Record<string, never>[];
             /** @constant */
             type: "SteeringMessageEvent";
+        };
+        /**
+         * SteeringTaken
+         * @description A step of the run has taken the message: it is part of this turn, and the run's reply stands below it.
+         */
+        SteeringTaken: {
+            /** Message Id */
+            message_id: string;
+            /** Run Id */
+            run_id: string;
+        } & {
+            [key: string]: unknown;
         };
         /**
          * StepWarningEvent

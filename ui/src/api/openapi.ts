@@ -1201,12 +1201,8 @@ export interface components {
             requested_features?: string[];
             /** Run Id */
             run_id?: string | null;
-            /**
-             * When
-             * @default next
-             * @enum {string}
-             */
-            when: "next" | "instead" | "now";
+            /** When */
+            when?: ("next" | "instead" | "now") | null;
         };
         /**
          * MessageRunView
@@ -1392,6 +1388,8 @@ export interface components {
             starters?: (string | {
                 [key: string]: string;
             })[] | null;
+            /** When Default */
+            when_default?: ("next" | "instead" | "now") | null;
         };
         /**
          * ProfileGiven
@@ -1427,6 +1425,12 @@ export interface components {
             starters?: (string | {
                 [key: string]: string;
             })[];
+            /**
+             * When Default
+             * @default next
+             * @enum {string}
+             */
+            when_default: "next" | "instead" | "now";
         };
         /**
          * ProfileModel
@@ -1479,6 +1483,8 @@ export interface components {
             problem?: string | null;
             /** Starters */
             starters: string[];
+            /** Steerable */
+            steerable: boolean;
             /** Version */
             version: number;
             /**

@@ -71,7 +71,17 @@ export type Session = Server["SessionView"];
 
 export type Profile = Pick<
   Server["ProfileView"],
-  "id" | "name" | "description" | "icon" | "starters" | "data" | "model" | "version" | "blueprint" | "is_default"
+  | "id"
+  | "name"
+  | "description"
+  | "icon"
+  | "starters"
+  | "data"
+  | "model"
+  | "version"
+  | "blueprint"
+  | "is_default"
+  | "when_default"
 >;
 
 /** For those who may edit it, with the form of its settings. */

@@ -16,12 +16,20 @@ export interface Message {
   followUps: string[];
   time: string;
   actor: Actor | null;
+  /** Of a message said into a run that worked: whether a step of that run has taken it. */
+  meanwhile: "coming" | "taken" | null;
 }
 
 /** What the log says of a run. */
 export interface RunFacts {
   id: string;
   question: string | null;
+  /** The message below which its reply stands, but for what was said into it and is not taken yet. */
+  below: string | null;
+  /** Whether something can be said into it. */
+  steerable: boolean;
+  /** What was said into it and is not taken yet, in order. */
+  coming: readonly string[];
   status: RunStatus;
   stopping: boolean;
   /** While it waits: when it goes on by itself; null if it does not. */

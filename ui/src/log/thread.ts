@@ -31,8 +31,11 @@ const APPLIES: Record<string, Apply | undefined> = {
     titleSource: text(data, "source"),
   }),
   message_posted: postMessage,
+  message_moved: moveMessage,
   message_retracted: (thread, { data }) => changeMessage(thread, text(data, "message_id"), { retracted: true }),
   run_requested: requestRun,
+  run_steered: steerRun,
+  steering_taken: takeSteering,
   stop_requested: (thread, { data }) => changeRun(thread, text(data, "run_id"), { stopping: true }),
   run_started: startRun,
   run_paused: (thread, { data }) =>
@@ -70,6 +73,7 @@ function postMessage(thread: ThreadState, { data, time, actor, run: about }: Env
     followUps: texts(data, "follow_ups"),
     time,
     actor: actor ?? null,
+    meanwhile: null,
   };
   return putMessage(thread, message);
 }
@@ -78,7 +82,8 @@ function requestRun(thread: ThreadState, { data, time, actor }: Envelope): Threa
   const id = text(data, "run_id");
   if (id === null) return thread;
   const question = text(data, "message_id");
-  const run = { ...newRun(id, time), question, ...profileOf(data) };
+  const steerable = data.steerable === true;
+  const run = { ...newRun(id, time), question, below: question, steerable, ...profileOf(data) };
   const reply: Message = {
     id,
     parent: question,
@@ -93,9 +98,49 @@ function requestRun(thread: ThreadState, { data, time, actor }: Envelope): Threa
     followUps: [],
     time,
     actor: actor ?? null,
+    meanwhile: null,
   };
-  const asked = { ...thread, runs: { ...thread.runs, [id]: run } };
+  // What no step of another run has taken is a question of its own now.
+  const asking = changeMessage(thread, question, { meanwhile: null });
+  const asked = { ...asking, runs: { ...asking.runs, [id]: run } };
   return id in thread.messages ? asked : putMessage(asked, reply);
+}
+
+/** What is said into a run stands in its turn, the reply to come below it. */
+function steerRun(thread: ThreadState, { data }: Envelope): ThreadState {
+  const id = text(data, "run_id");
+  const message = text(data, "message_id");
+  const run = id === null ? undefined : thread.runs[id];
+  if (run === undefined || message === null) return thread;
+  const said = changeMessage(thread, message, { meanwhile: "coming" });
+  return hangReply(changeRun(said, run.id, { coming: [...run.coming, message] }), run.id);
+}
+
+function takeSteering(thread: ThreadState, { data }: Envelope): ThreadState {
+  const id = text(data, "run_id");
+  const message = text(data, "message_id");
+  const run = id === null ? undefined : thread.runs[id];
+  if (run === undefined || message === null) return thread;
+  const taken = changeMessage(thread, message, { meanwhile: "taken" });
+  const coming = run.coming.filter((one) => one !== message);
+  return hangReply(changeRun(taken, run.id, { coming, below: message }), run.id);
+}
+
+function moveMessage(thread: ThreadState, { data, run }: Envelope): ThreadState {
+  const message = thread.messages[text(data, "message_id") ?? ""];
+  if (message === undefined) return thread;
+  const moved = putMessage(thread, { ...message, parent: text(data, "parent_id") });
+  return run == null ? moved : hangReply(moved, run);
+}
+
+/** The reply to come stands below all that was said into its run. */
+function hangReply(thread: ThreadState, id: string): ThreadState {
+  const run = thread.runs[id];
+  const reply = thread.messages[id];
+  if (run === undefined || reply === undefined || reply.posted) return thread;
+  const last = run.coming.at(-1) ?? run.below ?? reply.parent;
+  const order = [...thread.order.filter((one) => one !== id), id];
+  return { ...putMessage(thread, { ...reply, parent: last }), order };
 }
 
 function startRun(thread: ThreadState, { data, time }: Envelope): ThreadState {
@@ -135,7 +180,8 @@ function answerRequest(thread: ThreadState, envelope: Envelope): ThreadState {
   const reply = answered.messages[text(envelope.data, "run_id") ?? ""];
   const message = text(record(envelope.data.response) ?? {}, "message_id");
   if (reply === undefined || reply.posted || message === null) return answered;
-  return putMessage(answered, { ...reply, parent: message });
+  const below = changeRun(answered, reply.id, { below: message });
+  return hangReply(below, reply.id);
 }
 
 /** What the run says after a question that nobody answered is the newest there. */
@@ -165,6 +211,9 @@ function newRun(id: string, time: string): RunFacts {
   return {
     id,
     question: null,
+    below: null,
+    steerable: false,
+    coming: [],
     status: "queued",
     stopping: false,
     ...NOT_PAUSED,

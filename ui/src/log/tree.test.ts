@@ -106,3 +106,46 @@ describe("turns", () => {
     expect(turnsOf(shownPath(thread)).map((turn) => [turn.question, turn.replies.length])).toEqual([[null, 1]]);
   });
 });
+
+describe("what is said into a run", () => {
+  /** u1 is answered by a1, and s1 and s2 are said into that. */
+  function steered(): LogMaker {
+    const maker = new LogMaker();
+    maker.ask("u1", null, "a1");
+    for (const [id, parent, run] of [["s1", "u1", "b1"], ["s2", "s1", "b2"]] as const) {
+      maker.add("message_posted", { message_id: id, parent_id: parent, role: "user", content: id });
+      maker.add("run_steered", { run_id: "a1", message_id: id, otherwise: { run_id: run, message_id: id } });
+    }
+    return maker;
+  }
+  it("stands in the turn, the reply to come below it", () => {
+    const thread = fold(steered());
+    expect(ids(thread)).toEqual(["u1", "s1", "s2", "a1"]);
+    expect(thread.messages.s1?.meanwhile).toBe("coming");
+    expect(workingRun(thread)?.id).toBe("a1");
+  });
+
+  it("stays there when it is taken", () => {
+    const maker = steered();
+    maker.add("steering_taken", { run_id: "a1", message_id: "s1" });
+    maker.add("steering_taken", { run_id: "a1", message_id: "s2" });
+    maker.answer("a1", "s2", "done");
+    const thread = fold(maker);
+    expect(ids(thread)).toEqual(["u1", "s1", "s2", "a1"]);
+    expect([thread.messages.s1?.meanwhile, thread.messages.s2?.meanwhile]).toEqual(["taken", "taken"]);
+  });
+
+  it("becomes the next turn when the run has ended without taking it", () => {
+    const maker = steered();
+    maker.add("steering_taken", { run_id: "a1", message_id: "s1" });
+    maker.answer("a1", "s1", "done");
+    const end = maker.envelopes.pop();
+    maker.add("message_moved", { message_id: "s2", parent_id: "a1" });
+    maker.add("run_requested", { run_id: "b2", message_id: "s2", profile: "assistant" });
+    maker.add("run_ended", end?.data ?? {});
+    const thread = fold(maker);
+    expect(ids(thread)).toEqual(["u1", "s1", "a1", "s2", "b2"]);
+    expect(thread.messages.s2?.meanwhile).toBeNull();
+    expect(workingRun(thread)?.id).toBe("b2");
+  });
+});

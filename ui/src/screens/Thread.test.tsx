@@ -167,7 +167,7 @@ describe("while a run works", () => {
     type("second");
     expect(screen.getByText("Will be added next")).toBeInTheDocument();
     expect(screen.getByRole("radio", { name: "after" })).toHaveAttribute("aria-checked", "true");
-    fireEvent.click(screen.getByRole("radio", { name: "now" }));
+    fireEvent.click(screen.getByRole("radio", { name: "instead" }));
     fireEvent.click(screen.getByRole("button", { name: "Add" }));
     await settle();
     const post = server.calls.find((call) => call.path === "/api/threads/t1/messages");

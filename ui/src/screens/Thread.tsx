@@ -73,6 +73,7 @@ function Conversation({ id, failed, more }: { id: string; failed: boolean; more:
   const [problem, setProblem] = useState<unknown>(null);
   const actions = useActions(id, sender, setProblem, toEnd);
   const answerer = useView((state) => answererOf(state.profiles, row?.profile));
+  const whenDefault = useView((state) => state.profiles?.find((one) => one.id === row?.profile)?.when_default);
   const title = thread?.title ?? row?.title ?? null;
   useDocumentTitle(title ?? t("list.untitled"));
   const loading = thread === undefined && !failed;
@@ -112,6 +113,7 @@ function Conversation({ id, failed, more }: { id: string; failed: boolean; more:
           placeholder={answerer === null ? "" : t(answers ? "composer.answer" : "home.ask", { profile: answerer })}
           working={working}
           answers={answers}
+          {...(whenDefault === undefined ? {} : { whenDefault })}
           onStop={() => stop(working, setProblem)}
         />
       </div>

@@ -63,6 +63,7 @@ export const PROFILE: Profile = {
   version: 3,
   blueprint: "LLMWrappingAgent",
   is_default: true,
+  when_default: "next",
 };
 
 export const SESSION = {

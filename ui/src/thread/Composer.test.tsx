@@ -1,5 +1,7 @@
 import { fireEvent, render, screen } from "@testing-library/react";
 import { describe, expect, it, vi } from "vitest";
+import type { When } from "../api/types";
+import type { RunFacts } from "../log/state";
 import { Composer } from "./Composer";
 import type { Sender } from "./useSender";
 
@@ -66,5 +68,41 @@ describe("while a message is sent", () => {
     expect(sender.submit).not.toHaveBeenCalled();
     expect(box).toHaveValue("once");
     expect(screen.getByRole("button", { name: "Sending" })).toBeInTheDocument();
+  });
+});
+
+describe("while a run works", () => {
+  const run: RunFacts = {
+    ...{ id: "a1", question: "u1", below: "u1", steerable: true, coming: [], status: "working", stopping: false },
+    ...{ until: null, pausedFor: [], profile: null, profileName: null, profileVersion: null, requested: "" },
+    ...{ started: null, ended: null, error: null, usage: null, cost: null, seconds: null, steps: null },
+  };
+  const names = () => screen.getAllByRole("radio").map((one) => one.textContent);
+  const write = (working: RunFacts, whenDefault: When = "next") => {
+    const sender = senderOf("be short");
+    render(<Composer sender={sender} label="Message" working={working} whenDefault={whenDefault} />);
+    return sender;
+  };
+
+  it("offers to say it now only where the run can be steered", () => {
+    write(run);
+    expect(names()).toEqual(["now", "instead", "after"]);
+  });
+
+  it.each([{ steerable: false }, { stopping: true }])("offers the other two where it cannot: %o", (change) => {
+    const sender = write({ ...run, ...change }, "now");
+    expect(names()).toEqual(["instead", "after"]);
+    fireEvent.click(screen.getByRole("button", { name: "Add" }));
+    expect(sender.submit).toHaveBeenCalledWith("next");
+  });
+
+  it("begins with what the profile says and sends what is chosen", () => {
+    const sender = write(run, "now");
+    expect(screen.getByRole("radio", { name: "now" }).getAttribute("aria-checked")).toBe("true");
+    fireEvent.click(screen.getByRole("button", { name: "Add" }));
+    expect(sender.submit).toHaveBeenLastCalledWith("now");
+    fireEvent.click(screen.getByRole("radio", { name: "after" }));
+    fireEvent.click(screen.getByRole("button", { name: "Add" }));
+    expect(sender.submit).toHaveBeenLastCalledWith("next");
   });
 });

@@ -20,6 +20,8 @@ interface ComposerProps {
   /** The run that works now: Send becomes Add, with Stop beside it. */
   working?: RunFacts | null;
   onStop?: () => void;
+  /** What a message does while a run works, until the person chooses. */
+  whenDefault?: When;
   /** That run asks in the conversation: what is sent is its answer. */
   answers?: boolean;
   disabled?: boolean;
@@ -28,8 +30,9 @@ interface ComposerProps {
 export function Composer(props: ComposerProps) {
   const { t } = useTexts();
   const { sender, label, placeholder, rows = 1, focusFirst = false, working = null, answers = false } = props;
-  const { disabled = false } = props;
-  const [when, setWhen] = useState<When>("next");
+  const { disabled = false, whenDefault = "next" } = props;
+  const [chosen, setWhen] = useState<When | null>(null);
+  const when = possible(chosen ?? whenDefault, working);
   const box = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => grow(box.current), [sender.text]);
   useEffect(() => {
@@ -114,13 +117,23 @@ interface WorkingProps {
   onStop: (() => void) | undefined;
 }
 
+function canBeSteered(working: RunFacts | null): boolean {
+  return working !== null && working.steerable && !working.stopping;
+}
+
+/** Where a run takes nothing that is said into it, "now" means after it. */
+function possible(when: When, working: RunFacts | null): When {
+  return when === "now" && !canBeSteered(working) ? "next" : when;
+}
+
 function WorkingButtons({ sender, working, when, onWhen, onStop }: WorkingProps) {
   const { t } = useTexts();
   const typed = sender.text.trim() !== "";
-  const options = [
-    { value: "instead" as const, label: t("composer.now"), hint: t("composer.nowHint") },
-    { value: "next" as const, label: t("composer.after"), hint: t("composer.afterHint") },
+  const options: { value: When; label: string; hint: string }[] = [
+    { value: "instead", label: t("composer.instead"), hint: t("composer.insteadHint") },
+    { value: "next", label: t("composer.after"), hint: t("composer.afterHint") },
   ];
+  if (canBeSteered(working)) options.unshift({ value: "now", label: t("composer.now"), hint: t("composer.nowHint") });
   return (
     <>
       {typed && (
@@ -130,7 +143,7 @@ function WorkingButtons({ sender, working, when, onWhen, onStop }: WorkingProps)
             label={t("composer.when")}
             kind="radio"
             options={options}
-            value={when === "instead" ? "instead" : "next"}
+            value={when}
             onChange={onWhen}
           />
         </span>

@@ -41,6 +41,11 @@ export const TurnView = memo(function TurnView({ thread, turn, last, actions }: 
       {question !== null && (
         <div className="said">
           <p>{question.content}</p>
+          {question.meanwhile !== null && (
+            <p className="meanwhile">
+              {t(question.meanwhile === "taken" ? "thread.saidMeanwhile" : "thread.saidOnItsWay")}
+            </p>
+          )}
         </div>
       )}
       {replies.map((reply, index) => (

@@ -207,6 +207,7 @@ class _Asking:
             message_id=self._named.question or MessageId(new_id()),
             parent_id=before,
             content=content,
+            when="next",
             actor=self._principal.actor(),
             profile=self._profile,
             requested_features=self._features,

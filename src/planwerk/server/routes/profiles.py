@@ -11,6 +11,7 @@ from planwerk.access.authorize import allowed, authorize
 from planwerk.access.principal import Principal
 from planwerk.runtime.agents import profile_resource
 from planwerk.runtime.profiles import Profile, ProfileArtifact
+from planwerk.runtime.steering import is_steerable
 from planwerk.server.authentication import SignedIn
 from planwerk.server.etags import IfMatchFailed, etag, version_of
 from planwerk.server.parts import (
@@ -86,6 +87,7 @@ async def create_profile(
         config=given.config,
         access=tuple(given.access),
         models=tuple(given.models),
+        when=given.when_default,
     )
     made = await parts.profiles.create(principal.tenant, data, actor=principal.actor())
     response.headers["ETag"] = etag(made.version)
@@ -111,6 +113,8 @@ async def change_profile(
             changes[name] = _text(changes[name]).model_dump()
     if changes.get("starters") is not None:
         changes["starters"] = [_text(starter).model_dump() for starter in changes["starters"]]
+    if "when_default" in changes:
+        changes["when"] = changes.pop("when_default") or "next"
     base = version_of(if_match)
     try:
         edited = await parts.profiles.edit(
@@ -175,7 +179,8 @@ def profile_view(parts: Parts, profile: Profile, principal: Principal, locale: s
         version=profile.version,
         blueprint=profile.data.blueprint,
         is_default=is_default,
-        when_default="next",
+        when_default=profile.data.when,
+        steerable=is_steerable(profile.blueprint),
         problem=str(profile.problem) if profile.problem is not None else None,
     )
 

@@ -10,7 +10,7 @@ from planwerk.workflow import entries as journal
 from planwerk.workflow.errors import PlanwerkError
 from planwerk.workflow.events import StopEvent
 from planwerk.workflow.exploring.boxes import Reach, around, endings
-from planwerk.workflow.exploring.moves import Move, answers, ends, verdicts
+from planwerk.workflow.exploring.moves import Move, answers, arrivals, ends, verdicts
 from planwerk.workflow.exploring.state import active_leads, state_of
 from planwerk.workflow.ids import EventId
 from planwerk.workflow.leaving import left_in
@@ -108,9 +108,17 @@ class AbstractRun:
             return []
         reach, leads = self.setting.reach, active_leads(self.schedule, scope, self.setting.reach)
         can_start = {index for index, classes in enumerate(reach.starting) if classes & leads} | scope.waiting.keys()
-        return [seen for seen in left_in(scope) if not any(step.index in can_start for step, _ in seen.kind.takers)]
+        return [
+            seen
+            for seen in left_in(scope)
+            if not _was_brought(seen) and not any(step.index in can_start for step, _ in seen.kind.takers)
+        ]
 
     # Moves ---------------------------------------------------------------------------------------------------------
+
+    def arrivals(self) -> list[Action]:
+        """What may be brought in from outside now, or not: what else can happen is looked at all the same."""
+        return [arrivals(kind.cls) for kind in self.setting.box.brought_in]
 
     def actions(self, *, all_orders: bool) -> list[Action]:
         """What can happen next, what is to be looked at first in front.
@@ -169,3 +177,21 @@ class AbstractRun:
     def _next_id(self) -> str:
         self._ids += 1
         return f"x{self._ids}"
+
+
+def _was_brought(seen: Seen) -> bool:
+    """It came from outside, or of a step that took what did: nobody had to bring it, so it may be left (E6.4)."""
+    here: Seen | None = seen
+    while here is not None:
+        if here.kind.cls.from_outside or (here.execution is not None and _takes_brought(here.execution)):
+            return True
+        here = here.source
+    return False
+
+
+def _takes_brought(execution: Execution) -> bool:
+    for bound in execution.binding:
+        taken = bound if isinstance(bound, list) else [bound]
+        if any(one is not None and one.kind.cls.from_outside for one in taken):
+            return True
+    return False

@@ -84,6 +84,10 @@ class Reach:
     def __init__(self, plan: ScopePlan) -> None:
         self._plan = plan
         self.from_class = [self._closed(kind.bit) for kind in plan.classes]
+        self.from_outside = 0
+        """What can come of what may be brought in at any time (S2.3)."""
+        for kind in plan.brought_in:
+            self.from_outside |= self.from_class[kind.index]
         self.from_step = [self._closed(step.output_mask) for step in plan.steps]
         self.starting = [_named(step, starting=True) | _watched(plan, step) for step in plan.steps]
         """Classes that can start each step, or that its precondition reads."""

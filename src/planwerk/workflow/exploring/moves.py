@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from planwerk.workflow import entries as journal
 from planwerk.workflow.events import Event, StopEvent
@@ -85,6 +85,11 @@ def verdicts(group: Sequence[Execution], *, may_refuse: bool) -> list[Move]:
     return moves
 
 
+def arrivals(cls: type[Event]) -> list[Move]:
+    """An event is brought in from outside, or many of its class at once."""
+    return [Move(f"{cls.__name__} comes{words}", _Brought(cls, many)) for many, words in _HOW_MANY]
+
+
 def _ends_of_many(endings: Sequence[Ending]) -> Iterable[tuple[Ending, ...]]:
     """Any set of endings, once for each set of classes that comes of it; one that stops the run stands alone."""
     found: dict[tuple[frozenset[type[Event]], bool], tuple[Ending, ...]] = {}
@@ -125,6 +130,19 @@ class _Ended:
             outputs[-1] = ()
         for execution, returned in zip(self.executions, outputs, strict=True):
             schedule.apply(journal.ExecutionFinished(execution, 0, 1, returned))
+
+
+_HOW_MANY: Final = ((False, ""), (True, " several times"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Brought:
+    cls: type[Event]
+    are_many: bool
+
+    def apply_to(self, schedule: RunSchedule, tokens: Tokens) -> None:
+        for _ in range(tokens.get(self.cls, 1) if self.are_many else 1):
+            schedule.apply(journal.EventPublished(self.cls.model_construct(), EventId(""), 0))
 
 
 @dataclass(frozen=True, slots=True)

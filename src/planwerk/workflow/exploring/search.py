@@ -139,6 +139,8 @@ class _Search:
         if not self._budget.allows_one_more():
             self._found.unseen.add(node)
             return
+        for action in run.arrivals():
+            yield from self._take(node, run, action)
         for action in run.actions(all_orders=self._all_orders):
             reached = list(self._take(node, run, action))
             yield from reached

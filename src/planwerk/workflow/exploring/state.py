@@ -32,8 +32,8 @@ def state_of(schedule: RunSchedule, scope: Scope, reach: Reach) -> tuple[Hashabl
 
 
 def active_leads(schedule: RunSchedule, scope: Scope, reach: Reach) -> Mask:
-    """All classes that active work can still lead to."""
-    leads = 0
+    """All classes that active work can still lead to, or what may yet be brought in from outside."""
+    leads = reach.from_outside
     for classes, _ in _active(schedule, scope, reach):
         leads |= classes
     return leads
@@ -62,7 +62,7 @@ class _State:
         self._scope = scope
         self._reach = reach
         active = list(_active(schedule, scope, reach))
-        self._leads = 0
+        self._leads = reach.from_outside
         for classes, _ in active:
             self._leads |= classes
         self._lowest = [self._lowest_round(step, active) for step in scope.plan.tracked]

@@ -73,7 +73,9 @@ class RenameThread(_Command):
 class PostMessage(_Command):
     """Post a message and ask for a run that answers it. The command's id is the message's id (A2.3)."""
 
-    server_filled = frozenset({"run_id", "profile_version", "blueprint", "start", "answers"})
+    server_filled = frozenset(
+        {"run_id", "profile_version", "blueprint", "start", "answers", "when_default", "steerable"}
+    )
 
     type: Literal["post_message"] = "post_message"
     thread_id: _ThreadId
@@ -82,21 +84,29 @@ class PostMessage(_Command):
     """A message of the thread, a pending run of it (its reply to come), `LAST`, or None for a new root."""
     content: str
     files: tuple[FileRef, ...] = ()
-    when: When = "next"
+    when: When | None = None
+    """What it does while a run works; `when_default` if the sender does not say (S2.3)."""
+    when_default: When = "next"
     run_id: _RunId
     profile: str
     profile_version: int | None = None
     blueprint: str | None = None
     start: JSONObject | None = None
     """The start event as written, without its history."""
+    steerable: bool = False
+    """Whether more can be said into the run that is asked for (S2.3)."""
     answers: _RequestId | None = None
     """Only as the answer to this question in the conversation; where it takes none, the message is refused."""
+
+    @property
+    def when_chosen(self) -> When:
+        return self.when or self.when_default
 
 
 class RequestRun(_Command):
     """Ask for another run on a message that is there: answer again, or go on after a failure."""
 
-    server_filled = frozenset({"profile_version", "blueprint", "start"})
+    server_filled = frozenset({"profile_version", "blueprint", "start", "steerable"})
 
     type: Literal["request_run"] = "request_run"
     thread_id: _ThreadId
@@ -107,6 +117,11 @@ class RequestRun(_Command):
     blueprint: str | None = None
     when: Literal["next", "instead"] = "next"
     start: JSONObject | None = None
+    steerable: bool = False
+
+    @property
+    def when_chosen(self) -> When:
+        return self.when
 
 
 class RetractMessage(_Command):

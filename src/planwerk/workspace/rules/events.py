@@ -144,6 +144,31 @@ class RunRequested(LogEvent):
     when: When = "next"
     start: JSONObject | None = None
     """The start event as written, without its history, which the starter fills in."""
+    steerable: bool = False
+    """Whether its blueprint has a step that takes what is said into the run (S2.3)."""
+
+
+class RunSteered(LogEvent):
+    """A message is said into an active run (S2.3); the starter carries it there, and no run of its own answers it."""
+
+    run_id: RunId
+    message_id: MessageId
+    otherwise: RunRequested
+    """What is asked for where the run comes to its stop before a step has taken the message."""
+
+
+class SteeringTaken(LogEvent):
+    """A step of the run has taken the message: it is part of this turn, and the run's reply stands below it."""
+
+    run_id: RunId
+    message_id: MessageId
+
+
+class MessageMoved(LogEvent):
+    """A message said into a run, with all below it, has another place: its turn is another, or became certain."""
+
+    message_id: MessageId
+    parent_id: MessageId | None = None
 
 
 class StopRequested(LogEvent):
@@ -262,7 +287,10 @@ LOG_EVENTS: Final[Mapping[str, type[LogEvent]]] = {
         ThreadRenamed,
         MessagePosted,
         MessageRetracted,
+        MessageMoved,
         RunRequested,
+        RunSteered,
+        SteeringTaken,
         StopRequested,
         RunStarted,
         RunPaused,

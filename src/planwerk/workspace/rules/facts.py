@@ -20,11 +20,20 @@ from planwerk.workspace.rules.events import (
     RunPaused,
     RunResumed,
     RunStarted,
+    SteeringTaken,
     ThreadRenamed,
 )
 
 RunFact: TypeAlias = (
-    RunStarted | MessagePosted | ThreadRenamed | RunPaused | RunResumed | RequestOpened | RequestClosed | RunEnded
+    RunStarted
+    | MessagePosted
+    | ThreadRenamed
+    | SteeringTaken
+    | RunPaused
+    | RunResumed
+    | RequestOpened
+    | RequestClosed
+    | RunEnded
 )
 
 

@@ -5,7 +5,8 @@ run in the same commit (E7.9). A thread runs one run after another: `ThreadEntit
 is the active one. `when=next` queues behind all of them; `when=instead` asks the active one to stop and comes right
 after it, so what was queued stays behind.
 
-While a run's question in the conversation is open, the next message is its answer and asks for no run (S2.3).
+While a run's question in the conversation is open, the next message is its answer and asks for no run (S2.3). Nor does
+a message with `when=now` that is said into the active run (`steering.py`); where that run takes none, it queues.
 
 A reply has the id of its run, so a message can name the reply to come as its parent. Retracting takes a message and all
 below it, replies to come included: their runs are asked to stop, and what they still say is not posted.
@@ -36,6 +37,14 @@ from planwerk.workspace.rules.state import (
     TreeKey,
     changed,
 )
+from planwerk.workspace.rules.steering import (
+    arrange,
+    end_of_turn,
+    needs_of_turn,
+    run_to_steer,
+    steer,
+    without_retracted,
+)
 from planwerk.workspace.rules.visibility import only_people
 
 
@@ -50,7 +59,11 @@ def needs_post_message(command: PostMessage, state: State) -> frozenset[Key]:
     ]
     if command.parent_id not in (None, LAST):
         keys += [MessageKey(MessageId(command.parent_id)), RunKey(RunId(command.parent_id))]
-    return state.missing(*keys)
+    missing = state.missing(*keys)
+    thread = state.find_thread(command.thread_id) if not missing else None
+    if thread is None or not thread.pending:
+        return missing
+    return state.missing(*needs_of_turn(active_run(state, thread)))
 
 
 def commit_post_message(command: PostMessage, state: State, actor: Actor) -> Decision:
@@ -65,10 +78,15 @@ def commit_post_message(command: PostMessage, state: State, actor: Actor) -> Dec
     question = question_for(command, state, thread, actor)
     if command.answers is not None and (question is None or question.id != command.answers):
         raise why_it_answers_nothing(command.answers, state, thread, actor)
+    steered = run_to_steer(command, state, thread) if question is None else None
+    if question is not None:
+        parent: MessageId | None = MessageId(question.id)
+    else:
+        parent = end_of_turn(steered) if steered is not None else _parent(command, state, thread)
     message = MessageEntity(
         id=command.message_id,
         thread=thread.id,
-        parent=MessageId(question.id) if question is not None else _parent(command, state, thread),
+        parent=parent,
         role="user",
         content=command.content,
         files=command.files,
@@ -88,11 +106,15 @@ def commit_post_message(command: PostMessage, state: State, actor: Actor) -> Dec
     )
     draft.save(message)
     thread = changed(thread, last_message=message.id)
+    if steered is not None:
+        steer(draft, steered, command)
+        draft.touch(thread)
+        return draft.decide(Recorded(seq=draft.seq, run_id=steered.id))
     if question is None:
         queue_run(draft, thread, command)
         return draft.decide(Recorded(seq=draft.seq, run_id=command.run_id))
     asking = active_run(state, thread)
-    accept_message(draft, asking, question, message.id, message.content)
+    arrange(draft, accept_message(draft, asking, question, message.id, message.content))
     draft.touch(thread)
     return draft.decide(Recorded(seq=draft.seq, run_id=asking.id))
 
@@ -152,7 +174,9 @@ def commit_retract_message(command: RetractMessage, state: State, actor: Actor) 
             draft.save(changed(message, retracted=True))
     for run in runs:
         if (run.message in gone or run.reply_below in gone) and run.ended is None:
-            draft.save(changed(ask_to_stop(draft, run), dropped=True))
+            draft.save(changed(ask_to_stop(draft, run), dropped=True, steering=()))
+        elif any(said.message in gone for said in run.steering):
+            draft.save(without_retracted(run, gone))
     left = [message for message in tree if message.id not in gone]
     draft.touch(changed(thread, last_message=max(left, key=lambda m: m.seq).id if left else None))
     return draft.decide(Recorded(seq=draft.seq))

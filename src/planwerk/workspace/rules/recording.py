@@ -20,6 +20,7 @@ from planwerk.workspace.rules.events import (
     RunPaused,
     RunResumed,
     RunStarted,
+    SteeringTaken,
     ThreadRenamed,
 )
 from planwerk.workspace.rules.facts import Fact
@@ -29,6 +30,7 @@ from planwerk.workspace.rules.state import (
     Key,
     MessageEntity,
     MessageKey,
+    PendingKey,
     RunEntity,
     RunKey,
     RunRequest,
@@ -37,6 +39,7 @@ from planwerk.workspace.rules.state import (
     ThreadKey,
     changed,
 )
+from planwerk.workspace.rules.steering import arrange, needs_of_turn, queue_untaken, take_steering
 from planwerk.workspace.rules.threads import gives_way, shortened
 from planwerk.workspace.rules.visibility import seen
 
@@ -53,7 +56,10 @@ def needs_of_facts(facts: Sequence[Fact], state: State) -> frozenset[Key]:
     runs = [run for fact in facts if (run := state.find_run(fact.run)) is not None]
     answered = {run.message for run in runs} | {run.parent_of_reply for run in runs}
     asked = {MessageId(fact.event.request_id) for fact in facts if isinstance(fact.event, RequestOpened)}
-    return state.missing(*(MessageKey(message) for message in answered | asked))
+    turns = {key for run in runs for key in needs_of_turn(run)} | {
+        PendingKey(run.thread) for run in runs if run.steering
+    }
+    return state.missing(*(MessageKey(message) for message in answered | asked), *turns)
 
 
 def commit_facts(facts: Sequence[Fact], state: State, actor: Actor) -> Decision:
@@ -84,6 +90,9 @@ def _record(draft: Draft, fact: Fact, thread: ThreadEntity, run: RunEntity) -> N
             _reply_posted(draft, fact, fact.event, thread, run)
         case ThreadRenamed():
             _renamed(draft, fact, fact.event, thread)
+        case SteeringTaken():
+            if run.ended is None and take_steering(draft, run, fact.event, fact.actor):
+                draft.touch(thread)
         case RunPaused() | RunResumed():
             _run_paused(draft, fact, fact.event, thread, run)
         case RequestOpened():
@@ -139,7 +148,8 @@ def _reply_posted(draft: Draft, fact: Fact, event: MessagePosted, thread: Thread
             seq=seq,
         )
     )
-    draft.touch(changed(thread, last_message=reply_id))
+    thread, _ = queue_untaken(draft, changed(thread, last_message=reply_id), run)
+    draft.touch(thread)
 
 
 def _run_paused(draft: Draft, fact: Fact, event: RunPaused | RunResumed, thread: ThreadEntity, run: RunEntity) -> None:
@@ -162,9 +172,10 @@ def _request_opened(draft: Draft, fact: Fact, event: RequestOpened, thread: Thre
         recipients=event.recipients,
         chat_answer=fact.chat_answer,
     )
-    draft.save(with_request(run, request))
+    asking = with_request(run, request)
+    draft.save(asking)
     if event.kind == "chat":
-        thread = _question_posted(draft, fact, event, thread, run)
+        thread = _question_posted(draft, fact, event, thread, asking)
     draft.touch(thread)
 
 
@@ -191,6 +202,7 @@ def _question_posted(
             seq=seq,
         )
     )
+    arrange(draft, run)
     return changed(thread, last_message=question)
 
 
@@ -217,6 +229,8 @@ def _run_ended(draft: Draft, fact: Fact, event: RunEnded, thread: ThreadEntity, 
     if run.ended is not None:
         return
     draft.emit(event, thread=thread.id, run=run.id, actor=fact.actor)
+    pending: tuple[RunId, ...] = tuple(other for other in thread.pending if other != run.id)
+    thread, run = queue_untaken(draft, changed(thread, pending=pending), run)
     draft.save(
         changed(
             run,
@@ -230,5 +244,4 @@ def _run_ended(draft: Draft, fact: Fact, event: RunEnded, thread: ThreadEntity, 
             waiting=False,
         )
     )
-    pending: tuple[RunId, ...] = tuple(other for other in thread.pending if other != run.id)
-    draft.touch(changed(thread, pending=pending, last_status=event.status, waiting=False))
+    draft.touch(changed(thread, last_status=event.status, waiting=False))

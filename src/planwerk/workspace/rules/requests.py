@@ -119,7 +119,7 @@ def with_request(run: RunEntity, request: RunRequest) -> RunEntity:
 
 def question_for(command: PostMessage, state: State, thread: ThreadEntity, actor: Actor) -> RunRequest | None:
     """The question in the conversation that this message answers; None if it asks for a run of its own."""
-    if command.when == "instead" or not thread.pending or not command.content.strip():
+    if command.when_chosen == "instead" or not thread.pending or not command.content.strip():
         return None
     run = active_run(state, thread)
     if run.ended is not None or run.stop_requested:
@@ -137,11 +137,13 @@ def active_run(state: State, thread: ThreadEntity) -> RunEntity:
     return next(run for run in state.pending(thread.id) if run.id == thread.pending[0])
 
 
-def accept_message(draft: Draft, run: RunEntity, request: RunRequest, message: MessageId, text: str) -> None:
-    """The message that was just posted is the answer to a question in the conversation."""
+def accept_message(draft: Draft, run: RunEntity, request: RunRequest, message: MessageId, text: str) -> RunEntity:
+    """The message that was just posted is the answer to a question in the conversation; the run as it then is."""
     response: JSONObject = {"type": request.chat_answer, "family": "both", "text": text, "message_id": message}
     answered = accept(draft, run, request, response)
-    draft.save(changed(answered, reply_below=message))
+    below = changed(answered, reply_below=message)
+    draft.save(below)
+    return below
 
 
 def why_it_answers_nothing(request: EventId, state: State, thread: ThreadEntity, actor: Actor) -> Rejection:

@@ -82,41 +82,49 @@ def refuse_used_run_id(run: RunId, state: State) -> None:
 def queue_run(draft: Draft, thread: ThreadEntity, command: PostMessage | RequestRun) -> None:
     """Request the run and give it its place: behind all pending ones, or right behind the active one, which stops."""
     pending = thread.pending
-    if command.when == "instead" and pending:
+    if command.when_chosen == "instead" and pending:
         active = next(run for run in draft.state.pending(thread.id) if run.id == pending[0])
         ask_to_stop(draft, active)
         pending = (pending[0], command.run_id, *pending[1:])
     else:
-        pending = (*pending, command.run_id)  # "now" steers a run, and where no step takes steering it queues (S2.3)
-    seq = draft.emit(
-        RunRequested(
-            run_id=command.run_id,
-            message_id=command.message_id,
-            profile=command.profile,
-            profile_version=command.profile_version,
-            blueprint=command.blueprint,
-            when=command.when,
-            start=command.start,
-        ),
-        thread=thread.id,
-        run=command.run_id,
+        pending = (*pending, command.run_id)  # "now" too, where it steers no run (S2.3)
+    emit_request(draft, thread, requested(command), draft.actor)
+    draft.touch(changed(thread, pending=pending, profile=command.profile))
+
+
+def requested(command: PostMessage | RequestRun) -> RunRequested:
+    """The run that a command asks for."""
+    return RunRequested(
+        run_id=command.run_id,
+        message_id=command.message_id,
+        profile=command.profile,
+        profile_version=command.profile_version,
+        blueprint=command.blueprint,
+        when=command.when_chosen,
+        start=command.start,
+        steerable=command.steerable,
     )
+
+
+def emit_request(draft: Draft, thread: ThreadEntity, event: RunRequested, actor: Actor) -> None:
+    """Ask for a run, whose place in the queue is the caller's to give."""
+    seq = draft.emit(event, thread=thread.id, run=event.run_id, actor=actor)
     draft.save(
         RunEntity(
-            id=command.run_id,
+            id=event.run_id,
             thread=thread.id,
-            message=command.message_id,
-            profile=command.profile,
-            profile_version=command.profile_version,
-            blueprint=command.blueprint,
-            when=command.when,
-            start=command.start,
-            requested_by=draft.actor,
+            message=event.message_id,
+            profile=event.profile,
+            profile_version=event.profile_version,
+            blueprint=event.blueprint,
+            when=event.when,
+            start=event.start,
+            steerable=event.steerable,
+            requested_by=actor,
             requested=draft.state.now,
             requested_seq=seq,
         )
     )
-    draft.touch(changed(thread, pending=pending, profile=command.profile))
 
 
 def ask_to_stop(draft: Draft, run: RunEntity) -> RunEntity:

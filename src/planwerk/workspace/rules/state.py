@@ -25,6 +25,7 @@ from planwerk.workspace.rules.events import (
     MessageRole,
     RequestKind,
     RunEnd,
+    RunRequested,
     RunUsage,
     TitleSource,
     When,
@@ -99,13 +100,21 @@ class RunRequest(_Entity):
     """Class of the event that an answer in the conversation becomes."""
 
 
+class Steering(_Entity):
+    """A message said into a run that no step has taken yet, and what is asked for where none does (S2.3)."""
+
+    message: MessageId
+    otherwise: RunRequested
+    actor: Actor
+
+
 class RunEntity(_Entity):
     id: RunId
     thread: ThreadId
     message: MessageId
     """The message that the run answers; its reply, when it comes, has the run's id and this parent."""
     reply_below: MessageId | None = None
-    """The parent of its reply, where it asked in the conversation and was answered there."""
+    """The parent of its reply, where it was answered in the conversation, or took what was said into it."""
     profile: str
     profile_version: int | None = None
     profile_name: str = ""
@@ -131,6 +140,12 @@ class RunEntity(_Entity):
     waiting: bool = False
     requests: tuple[RunRequest, ...] = ()
     """What it asked people: all that is open, and what was closed last."""
+    steerable: bool = False
+    """Whether something can be said into it (S2.3)."""
+    steering: tuple[Steering, ...] = ()
+    """What was said into it and is not taken yet, in order."""
+    has_stopped: bool = False
+    """It came to its stop: no step takes anything any more."""
 
     @property
     def parent_of_reply(self) -> MessageId:
