@@ -8,12 +8,13 @@ import pytest
 
 from planwerk.access.identity import UserIdentity
 from planwerk.blueprints.llm_wrapping_agent import LLMWrappingAgent
-from planwerk.messages.events import FollowUpsSuggestedEvent, LLMStopEvent, TitleSuggestedEvent
+from planwerk.messages.events import FollowUpsSuggestedEvent, LLMStopEvent, SteeringMessageEvent, TitleSuggestedEvent
 from planwerk.runtime.errors import RunFailed
 from planwerk.testing import ScriptedModel, Stream, run_workflow
+from planwerk.testing.runs import CannotBeSteered
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.errors import WorkflowError
-from planwerk.workflow.events import ControlAndDisplayEvent, ControlEvent, StartEvent, StopEvent
+from planwerk.workflow.events import ControlAndDisplayEvent, ControlEvent, Event, StartEvent, StopEvent
 from planwerk.workflow.steps import step
 
 
@@ -114,3 +115,62 @@ class Broken(Agent):
 async def test_a_workflow_that_breaks_an_obligation_is_not_started() -> None:
     with pytest.raises(WorkflowError, match="no step takes"):
         await run_workflow(Broken, WorkflowPlayStart())
+
+
+class Wished(StopEvent):
+    words: tuple[str, ...] = ()
+
+
+class WishStart(StartEvent):
+    pass
+
+
+class Begun(ControlEvent):
+    pass
+
+
+class Worked(ControlEvent):
+    pass
+
+
+class Wishing(Agent):
+    """Ends with all that was said while it worked."""
+
+    @step()
+    async def begin(self, start: WishStart) -> Begun:
+        return Begun()
+
+    @step()
+    async def work(self, begun: Begun) -> Worked:
+        await asyncio.sleep(3)
+        return Worked()
+
+    @step()
+    async def end(self, worked: Worked, said: list[SteeringMessageEvent]) -> Wished:
+        return Wished(words=tuple(each.text for each in said))
+
+
+async def test_what_people_say_into_the_run_is_said_once_an_event_is_published() -> None:
+    def twice(event: Event) -> str | None:
+        return type(event).__name__ if isinstance(event, WishStart | Begun) else None
+
+    said = await run_workflow(Wishing, WishStart(), steer={Begun: "louder"})
+    heard = await run_workflow(Wishing, WishStart(), steer=twice)
+    quiet = await run_workflow(Wishing, WishStart())
+
+    assert said.stop == Wished(words=("louder",))
+    assert heard.stop == Wished(words=("WishStart", "Begun"))
+    assert quiet.stop == Wished()
+
+
+class Deaf(Agent):
+    """Takes nothing that is said."""
+
+    @step()
+    async def begin(self, start: WishStart) -> Wished:
+        return Wished()
+
+
+async def test_what_is_said_to_a_blueprint_that_takes_nothing_is_refused() -> None:
+    with pytest.raises(CannotBeSteered, match="Deaf"):
+        await run_workflow(Deaf, WishStart(), steer={WishStart: "hello"})

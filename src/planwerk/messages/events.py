@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from planwerk.access.identity import UserIdentity
 from planwerk.messages.history import History, Response
+from planwerk.messages.prompts import last_user_prompt
 from planwerk.workflow.events import ControlAndDisplayEvent, DisplayEvent, StartEvent, StopEvent
 from planwerk.workflow.locale_string import LocaleString
 
@@ -89,6 +90,11 @@ class SteeringMessageEvent(
     from_outside = True
 
     messages: History
+
+    @property
+    def text(self) -> str:
+        """What she says."""
+        return last_user_prompt(self.messages)
 
 
 class LLMEvent(

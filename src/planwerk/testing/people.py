@@ -13,6 +13,16 @@ from planwerk.workflow.people import AskPersonEvent
 Respond: TypeAlias = Callable[[Any], Any] | Mapping[type[Event], Any]
 """By class of request the answer, or a function of the request that gives it; or one such function for all."""
 
+Steer: TypeAlias = Callable[[Event], str | None] | Mapping[type[Event], str]
+"""By class of event what a person says into the run once such an event is published; or a function that gives it."""
+
+
+def said_to(event: Event, steer: Steer | None) -> str | None:
+    """What a person says into the run on seeing this event; None if nothing."""
+    if steer is None or callable(steer):
+        return steer(event) if steer is not None else None
+    return steer.get(type(event))
+
 
 async def answer_of(request: Event, respond: Respond | None) -> Event | None:
     """The answer's event; None where nobody answers.

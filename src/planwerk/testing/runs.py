@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from planwerk.access.identity import UserIdentity
-from planwerk.messages.events import UserMessageEvent
+from planwerk.messages.events import SteeringMessageEvent, UserMessageEvent
 from planwerk.messages.prompts import user_prompt
 from planwerk.models.catalogue import CatalogueSettings, ModelCatalogue
 from planwerk.providing import find_in, standard_providers
@@ -20,7 +20,7 @@ from planwerk.runtime.execution import ExecutionContext
 from planwerk.runtime.local import LocalRuntime, system_clock
 from planwerk.storage.in_memory.contexts import InMemoryContexts
 from planwerk.storage.in_memory.journal import InMemoryJournal
-from planwerk.testing.people import Respond, answer_of
+from planwerk.testing.people import Respond, Steer, answer_of, said_to
 from planwerk.testing.runs_below import RunsBelow
 from planwerk.testing.virtual_clock import virtual_clock, virtual_time
 from planwerk.workflow import entries as journal
@@ -28,6 +28,7 @@ from planwerk.workflow.agents import AgentInTheLoop, Detached
 from planwerk.workflow.blueprint import Agent, AgentConfig
 from planwerk.workflow.errors import WorkflowError
 from planwerk.workflow.events import Event, ExceptionEvent, StopEvent
+from planwerk.workflow.ids import EventId, new_id
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -46,6 +47,18 @@ class Unanswered(WorkflowError):
         super().__init__(
             f"the run waits for an answer to {names} for ever: nobody answers it here (E10.1).",
             what_to_do="Give run_workflow an answer: respond={AskBudget: '100'}, or a function of the request.",
+        )
+
+
+class CannotBeSteered(WorkflowError):
+    """A test says something into a run whose blueprint takes nothing that is said."""
+
+    code = "cannot_be_steered"
+
+    def __init__(self, blueprint: type[Agent]) -> None:
+        super().__init__(
+            f"no step of {blueprint.__name__} takes SteeringMessageEvent, so nothing can be said into its run (S2.3).",
+            what_to_do="Let a step take it, or leave `steer` out.",
         )
 
 
@@ -99,6 +112,7 @@ async def run_workflow(
     config: AgentConfig | None = None,
     model: Model | None = None,
     respond: Respond | None = None,
+    steer: Steer | None = None,
     user: UserIdentity | None = None,
     providers: Iterable[Provider] = (),
     agents: Mapping[str, type[Agent]] | None = None,
@@ -112,6 +126,8 @@ async def run_workflow(
         respond: How people answer: by class of request the answer, or a function of the request that gives it (it may
             be async); or one such function for all. An answer is the `Answered` event, or what it holds: its fields, a
             text, a yes or no. None leaves the request open, so that it times out.
+        steer: What people say into the run while it works (S2.3): by class of event what is said once such an event is
+            published, or a function of each event that gives it or None.
         user: Who asks, for a start that is a text.
         providers: Pairs of a type and a function that makes it, for what your steps ask for.
         agents: Blueprints by the id of the profile under which the run asks for them; one it names by its class is
@@ -122,6 +138,7 @@ async def run_workflow(
         WorkflowError: The workflow breaks an obligation; nothing was started.
         AnswerInvalid: An answer does not fit its request.
         Unanswered: The run waits for people, and nobody answers.
+        CannotBeSteered: Something is to be said, and no step takes it.
     """
     named = NamedAgents(dict.fromkeys([blueprint, *defined_blueprints()]), agents)
     models = ModelCatalogue(CatalogueSettings(), environment={}, local_servers=())
@@ -138,7 +155,9 @@ async def run_workflow(
         below = RunsBelow(runtime, named, lambda found: _follow(runtime, found, respond, below))
         driver = await runtime.start(blueprint, event, config=config)
         try:
-            await _follow(runtime, driver, respond, below)
+            if steer is not None and not driver.program.composition.takes_from_outside(SteeringMessageEvent):
+                raise CannotBeSteered(blueprint)
+            await _follow(runtime, driver, respond, below, steer)
             await below.drain()
         finally:
             await below.cancel()
@@ -153,7 +172,9 @@ def defined_blueprints(base: type[Agent] = Agent) -> list[type[Agent]]:
     return list(dict.fromkeys(found))
 
 
-async def _follow(runtime: LocalRuntime, driver: RunDriver, respond: Respond | None, below: RunsBelow) -> None:
+async def _follow(
+    runtime: LocalRuntime, driver: RunDriver, respond: Respond | None, below: RunsBelow, steer: Steer | None = None
+) -> None:
     """Read the run to its end, answering what it asks people, and driving what it asks agents."""
     waits = asyncio.Event()
     driver.when_waiting = lambda _: waits.set()
@@ -175,6 +196,8 @@ async def _follow(runtime: LocalRuntime, driver: RunDriver, respond: Respond | N
                     position, entry = found
                     if _starts_a_run(entry):
                         below.detach(driver, entry)
+                    if isinstance(entry, journal.EventPublished) and (said := said_to(entry.event, steer)) is not None:
+                        await driver.bring(EventId(new_id()), SteeringMessageEvent(messages=(user_prompt(said),)))
                     if isinstance(entry, journal.EventPublished) and entry.event.answered_by and not entry.discarded:
                         answer = await answer_of(entry.event, respond)
                         if answer is None and isinstance(entry.event, AgentInTheLoop):
