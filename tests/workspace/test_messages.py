@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
+from typing import Any
 
 import pytest
 
 from planwerk.workflow.errors import MalformedId
 from planwerk.workflow.ids import MessageId
+from planwerk.workspace.ports import Loaded
 from planwerk.workspace.rules.commands import CreateThread, PostMessage
 from planwerk.workspace.rules.errors import InvalidState, NotFound, ValidationFailed
 from planwerk.workspace.rules.events import MessagePosted, MessageRetracted, RunRequested, StopRequested
 from planwerk.workspace.rules.outcomes import Recorded
+from planwerk.workspace.rules.state import Key
 from tests.workspace.world import ALICE, TENANT, World, ended, message_id, post_of, run_id, started, texts_of, thread_id
 
 
@@ -168,6 +172,27 @@ async def test_instead_stops_the_active_run_and_what_was_queued_stays_behind(wor
     assert (thread.active_run, thread.queued) == (active, (replacing, queued))
     assert [run.stop_requested for run in thread.runs] == [True, False, False]
     assert [run.stop_requested_by for run in thread.runs] == [ALICE, None, None]
+
+
+async def test_a_post_looks_at_as_much_however_many_are_queued(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    load, looked_at = world.storage.load, list[int]()
+
+    async def counting(tenant: Any, workspace: Any, keys: Collection[Key], command: Any = None) -> Loaded:
+        found = await load(tenant, workspace, keys, command)
+        looked_at.append(sum(len(one) if isinstance(one, tuple) else 1 for one in found.found.values()))
+        return found
+
+    await world.post("one")
+    await world.post("two")
+    monkeypatch.setattr(world.storage, "load", counting)
+    await world.post("three")
+    few, looked_at[:] = sum(looked_at), []
+    for number in range(60):
+        await world.post(f"more {number}")
+    looked_at.clear()
+    await world.post("the last", when="instead")
+
+    assert 0 < sum(looked_at) <= few + 2
 
 
 async def test_instead_without_an_active_run_is_an_ordinary_post(world: World) -> None:

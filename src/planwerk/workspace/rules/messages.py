@@ -21,13 +21,19 @@ from planwerk.workspace.rules.drafting import Decision, Draft
 from planwerk.workspace.rules.errors import InvalidState, NotFound, ValidationFailed
 from planwerk.workspace.rules.events import MessagePosted, MessageRetracted
 from planwerk.workspace.rules.outcomes import Recorded
-from planwerk.workspace.rules.requests import accept_message, active_run, question_for, why_it_answers_nothing
-from planwerk.workspace.rules.runs import ask_to_stop, queue_run, refuse_used_run_id
+from planwerk.workspace.rules.requests import accept_message, question_for, why_it_answers_nothing
+from planwerk.workspace.rules.runs import (
+    active_run,
+    ask_to_stop,
+    needs_of_queue,
+    queue_run,
+    refuse_used_run_id,
+    reply_to_come,
+)
 from planwerk.workspace.rules.state import (
     Key,
     MessageEntity,
     MessageKey,
-    PendingKey,
     RunEntity,
     RunKey,
     RunsKey,
@@ -51,7 +57,6 @@ from planwerk.workspace.rules.visibility import only_people
 def needs_post_message(command: PostMessage, state: State) -> frozenset[Key]:
     keys: list[Key] = [
         ThreadKey(command.thread_id),
-        PendingKey(command.thread_id),
         MessageKey(command.message_id),
         RunKey(RunId(command.message_id)),
         RunKey(command.run_id),
@@ -59,7 +64,7 @@ def needs_post_message(command: PostMessage, state: State) -> frozenset[Key]:
     ]
     if command.parent_id not in (None, LAST):
         keys += [MessageKey(MessageId(command.parent_id)), RunKey(RunId(command.parent_id))]
-    missing = state.missing(*keys)
+    missing = state.missing(*keys) or needs_of_queue(command.thread_id, state)
     thread = state.find_thread(command.thread_id) if not missing else None
     if thread is None or not thread.pending:
         return missing
@@ -138,19 +143,13 @@ def _parent(command: PostMessage, state: State, thread: ThreadEntity) -> Message
     if named is None:
         return None
     if named == LAST:
-        return _reply_to_come(state, thread) or thread.last_message
+        return reply_to_come(state, thread) or thread.last_message
     message, run = state.find_message(MessageId(named)), state.find_run(RunId(named))
     if message is not None and message.thread == thread.id and not message.retracted:
         return message.id
     if message is None and run is not None and run.thread == thread.id and run.ended is None and not run.dropped:
         return MessageId(run.id)
     raise NotFound("message", named)
-
-
-def _reply_to_come(state: State, thread: ThreadEntity) -> MessageId | None:
-    """The reply of the run that will run last, of those whose reply will be posted."""
-    dropped = {run.id for run in state.pending(thread.id) if run.dropped}
-    return next((MessageId(run) for run in reversed(thread.pending) if run not in dropped), None)
 
 
 def needs_retract_message(command: RetractMessage, state: State) -> frozenset[Key]:

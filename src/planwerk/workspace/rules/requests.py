@@ -29,6 +29,7 @@ from planwerk.workspace.rules.errors import (
 from planwerk.workspace.rules.events import RequestAnswered
 from planwerk.workspace.rules.json_values import JSONObject
 from planwerk.workspace.rules.outcomes import Recorded
+from planwerk.workspace.rules.runs import active_run
 from planwerk.workspace.rules.state import Key, RunEntity, RunKey, RunRequest, State, ThreadEntity, ThreadKey, changed
 from planwerk.workspace.rules.visibility import only_people
 
@@ -132,11 +133,6 @@ def question_for(command: PostMessage, state: State, thread: ThreadEntity, actor
     return None
 
 
-def active_run(state: State, thread: ThreadEntity) -> RunEntity:
-    """The thread's first pending run."""
-    return next(run for run in state.pending(thread.id) if run.id == thread.pending[0])
-
-
 def accept_message(draft: Draft, run: RunEntity, request: RunRequest, message: MessageId, text: str) -> RunEntity:
     """The message that was just posted is the answer to a question in the conversation; the run as it then is."""
     response: JSONObject = {"type": request.chat_answer, "family": "both", "text": text, "message_id": message}
@@ -148,12 +144,12 @@ def accept_message(draft: Draft, run: RunEntity, request: RunRequest, message: M
 
 def why_it_answers_nothing(request: EventId, state: State, thread: ThreadEntity, actor: Actor) -> Rejection:
     """Why a message is no answer to this question in the conversation."""
-    for run in state.pending(thread.id):
-        known = find_request(run, request)
-        if known is not None:
-            try:
-                refuse_unless_open(known, run, state.now)
-                refuse_unless_asked(known, actor)
-            except Rejection as rejection:
-                return rejection
+    run = active_run(state, thread) if thread.pending else None
+    known = find_request(run, request) if run is not None else None
+    if run is not None and known is not None:
+        try:
+            refuse_unless_open(known, run, state.now)
+            refuse_unless_asked(known, actor)
+        except Rejection as rejection:
+            return rejection
     return RequestNotOpen(request)

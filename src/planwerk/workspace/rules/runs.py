@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planwerk.access.actors import Actor
-from planwerk.workflow.ids import MessageId, RunId
+from planwerk.workflow.ids import MessageId, RunId, ThreadId
 from planwerk.workspace.rules.commands import PostMessage, RequestRun, StopRun
 from planwerk.workspace.rules.drafting import Decision, Draft
 from planwerk.workspace.rules.errors import InvalidState, NotFound
@@ -12,7 +12,6 @@ from planwerk.workspace.rules.outcomes import Recorded
 from planwerk.workspace.rules.state import (
     Key,
     MessageKey,
-    PendingKey,
     RunEntity,
     RunKey,
     State,
@@ -24,13 +23,43 @@ from planwerk.workspace.rules.visibility import only_people
 
 
 def needs_request_run(command: RequestRun, state: State) -> frozenset[Key]:
-    return state.missing(
+    missing = state.missing(
         ThreadKey(command.thread_id),
-        PendingKey(command.thread_id),
         MessageKey(command.message_id),
         RunKey(command.run_id),
         MessageKey(MessageId(command.run_id)),
     )
+    return missing or needs_of_queue(command.thread_id, state)
+
+
+def needs_of_queue(thread: ThreadId, state: State) -> frozenset[Key]:
+    """Of a thread's pending runs, however many, the active one and the last whose reply will be posted."""
+    found = state.find_thread(thread)
+    if found is None or not found.pending:
+        return frozenset()
+    missing = state.missing(RunKey(found.pending[0]))
+    for run in reversed(found.pending):
+        missing |= state.missing(RunKey(run))
+        if missing or not _is_dropped(state, run):
+            break
+    return missing
+
+
+def active_run(state: State, thread: ThreadEntity) -> RunEntity:
+    """The thread's first pending run."""
+    found = state.find_run(thread.pending[0])
+    assert found is not None
+    return found
+
+
+def reply_to_come(state: State, thread: ThreadEntity) -> MessageId | None:
+    """The reply of the run that will run last, of those whose reply will be posted."""
+    return next((MessageId(run) for run in reversed(thread.pending) if not _is_dropped(state, run)), None)
+
+
+def _is_dropped(state: State, run: RunId) -> bool:
+    found = state.find_run(run)
+    return found is not None and found.dropped
 
 
 def commit_request_run(command: RequestRun, state: State, actor: Actor) -> Decision:
@@ -83,8 +112,7 @@ def queue_run(draft: Draft, thread: ThreadEntity, command: PostMessage | Request
     """Request the run and give it its place: behind all pending ones, or right behind the active one, which stops."""
     pending = thread.pending
     if command.when_chosen == "instead" and pending:
-        active = next(run for run in draft.state.pending(thread.id) if run.id == pending[0])
-        ask_to_stop(draft, active)
+        ask_to_stop(draft, active_run(draft.state, thread))
         pending = (pending[0], command.run_id, *pending[1:])
     else:
         pending = (*pending, command.run_id)  # "now" too, where it steers no run (S2.3)

@@ -18,8 +18,7 @@ from planwerk.workflow.ids import MessageId, RunId
 from planwerk.workspace.rules.commands import LAST, PostMessage
 from planwerk.workspace.rules.drafting import Draft
 from planwerk.workspace.rules.events import MessageMoved, RunSteered, SteeringTaken
-from planwerk.workspace.rules.requests import active_run
-from planwerk.workspace.rules.runs import emit_request, requested
+from planwerk.workspace.rules.runs import active_run, emit_request, requested
 from planwerk.workspace.rules.state import (
     Key,
     MessageEntity,
