@@ -177,6 +177,10 @@ def _opened(
         titled=None,
         traceparent=None,
         expires=None,
+        parent=None,  # nobody waits for it: what the other run was asked for, that one answers
+        request=None,
+        detached=None,
+        on_behalf_of=None,
         forked_from=source.run,
         forked_at=made.position,
         forked_entries=1 + sum(not isinstance(entry, journal.OwnershipReleased) for entry in made.entries),

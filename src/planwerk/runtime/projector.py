@@ -501,7 +501,8 @@ class Projector:
                 _project_or_leave(memory, entry, projection)
             tell_whether_it_waits(memory, _last_time(item.entries), projection)
             if self.detaching is not None:
-                await self.detaching.follow(memory.opened, item.entries)
+                repeated = max(memory.opened.forked_entries - item.first_position + 1, 0)
+                await self.detaching.follow(memory.opened, item.entries[repeated:])
         if isinstance(item.entries[-1], journal.RunEnded) or (memory is not None and memory.is_waiting):
             self._memories.pop(item.run, None)  # a run that waits is read back when it goes on: it costs no memory
         return memory, projection
