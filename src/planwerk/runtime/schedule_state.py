@@ -66,10 +66,14 @@ class ScheduleState:
         return asdict(self)
 
     def noted(self, occurrence: Occurrence) -> ScheduleState:
-        """With this occurrence, in its place where it is known already."""
-        others = [each for each in self.recent if (each.run, each.at) != (occurrence.run, occurrence.at)]
-        recent = sorted([*others, occurrence], key=lambda each: (each.decided, each.at), reverse=True)
-        return replace(self, recent=tuple(recent[:KEPT]))
+        """With an occurrence that has been decided on, in the place of an earlier decision on it."""
+        others = (each for each in self.recent if each.run is None or each.run != occurrence.run)
+        return replace(self, recent=(occurrence, *others)[:KEPT])
+
+    def settled(self, claimed: Occurrence, became: Occurrence) -> ScheduleState:
+        """With what became of a claimed occurrence; one that was settled before stays as it is."""
+        recent = tuple(became if each == claimed else each for each in self.recent)
+        return replace(self, recent=recent)
 
 
 def counting(state: ScheduleState, counts: str | None, changed: int, now: int) -> ScheduleState:

@@ -229,10 +229,9 @@ class Schedules:
             what_to_do="Look at what else uses this storage.",
         )
 
-    async def _note(self, profile: Profile, occurrence: Occurrence) -> None:
+    async def _settle(self, profile: Profile, claimed: Occurrence, became: Occurrence) -> None:
         async def decide(state: ScheduleState) -> ScheduleState:
-            known = any((each.run, each.outcome) == (occurrence.run, "claimed") for each in state.recent)
-            return state.noted(occurrence) if known else state
+            return state.settled(claimed, became)
 
         await self._change(profile, decide)
 
@@ -256,11 +255,14 @@ class Schedules:
         state, _ = await self._state(profile)
         for each in state.recent:
             if each.outcome == "claimed" and each.run is not None:
-                await self._note(profile, await self._opened(tenant, profile, each, RunId(each.run)))
+                await self._settle(profile, each, await self._opened(tenant, profile, each, RunId(each.run)))
 
     async def _opened(self, tenant: TenantId, profile: Profile, claimed: Occurrence, run: RunId) -> Occurrence:
         """What becomes of a claimed occurrence: one found too late, after a crash, is missed and not run."""
-        if await self._journal.read(run):
+        found = await self._journal.read(run)
+        if found:
+            if not isinstance(found[-1], journal.RunEnded):
+                await self._queue.enqueue(run)  # whoever opened it may have died before that
             return replace(claimed, outcome="started")
         schedule, now = profile.data.schedule, self._clock()
         if schedule is None or is_late(claimed.at, now, schedule.catch_up_seconds):
