@@ -191,11 +191,8 @@ class ProfileGiven(Given):
     config: dict[str, Any] = Field(default_factory=dict[str, Any])
     access: list[str] = Field(default_factory=list[str])
     models: list[str] = Field(default_factory=list[str])
-<<<<<<< HEAD
     when_default: When = "next"
-=======
     schedule: ScheduleChange | None = None
->>>>>>> 47ebb40 (Schedules over REST: given with profiles, listed, run by hand, failures put away (E8.3, U5))
 
 
 class ProfileChange(Given):
@@ -208,12 +205,9 @@ class ProfileChange(Given):
     config: dict[str, Any] | None = None
     access: list[str] | None = None
     models: list[str] | None = None
-<<<<<<< HEAD
     when_default: When | None = None
-=======
     schedule: ScheduleChange | None = None
     """Null takes it away."""
->>>>>>> 47ebb40 (Schedules over REST: given with profiles, listed, run by hand, failures put away (E8.3, U5))
 
 
 class TemplateView(BaseModel):

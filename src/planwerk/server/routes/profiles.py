@@ -11,12 +11,9 @@ from planwerk.access.actions import Action, Resource
 from planwerk.access.authorize import allowed, authorize
 from planwerk.access.principal import Principal
 from planwerk.runtime.agents import profile_resource
-<<<<<<< HEAD
 from planwerk.runtime.steering import is_steerable
-=======
 from planwerk.runtime.profiles import Profile, ProfileArtifact, ProfileInvalid
 from planwerk.runtime.schedules import ProfileSchedule
->>>>>>> 47ebb40 (Schedules over REST: given with profiles, listed, run by hand, failures put away (E8.3, U5))
 from planwerk.server.authentication import SignedIn
 from planwerk.server.etags import IfMatchFailed, etag, version_of
 from planwerk.server.parts import (
@@ -94,11 +91,8 @@ async def create_profile(
         config=given.config,
         access=tuple(given.access),
         models=tuple(given.models),
-<<<<<<< HEAD
         when=given.when_default,
-=======
         schedule=_schedule(given),
->>>>>>> 47ebb40 (Schedules over REST: given with profiles, listed, run by hand, failures put away (E8.3, U5))
     )
     made = await parts.profiles.create(principal.tenant, data, actor=principal.actor())
     response.headers["ETag"] = etag(made.version)
