@@ -33,6 +33,8 @@ from planwerk.runtime.ports import ContextStore, Journal, RunRecords, RunRequest
 from planwerk.runtime.profiles import BlueprintRegistry, ProfileArtifact, ProfileDirectory
 from planwerk.runtime.programs import Programs
 from planwerk.runtime.projector import Projector
+from planwerk.runtime.schedules import MIN_SECONDS
+from planwerk.runtime.scheduling import Scheduler, Schedules
 from planwerk.runtime.starter import Starter, who_stopped
 from planwerk.runtime.stops import StopsFromElsewhere
 from planwerk.runtime.worker import LEASE_SECONDS, MAX_RUNS, PARK_SECONDS, Worker, is_dead
@@ -143,6 +145,7 @@ class Planwerk:
         self.max_runs = MAX_RUNS
         self.park_seconds = PARK_SECONDS
         self.max_agent_depth = MAX_DEPTH
+        self.schedule_min_seconds = MIN_SECONDS
         self._tasks: list[asyncio.Task[None]] = []
 
     def fill_in(
@@ -161,28 +164,31 @@ class Planwerk:
 
     # Life -------------------------------------------------------------------------------------------------------------
 
-    async def start(self, *, work: bool = True, is_helper: bool = False) -> None:
+    async def start(self, *, work: bool = True, is_helper: bool = False, keep_schedules: bool = True) -> None:
         """Open the storage, make what a new installation needs, and take up work.
 
         Args:
             work: Whether to drive runs here; False only reads and writes, as commands beside a server do.
             is_helper: Another process serves this storage: nothing new is made, such as profiles, and runs of
-                blueprints that are not here are left to it.
+                blueprints that are not here are left to it, and so are schedules.
+            keep_schedules: Whether profiles run by their schedules here; False for a command that soon ends.
         """
         if self.started:
             return
         self.stores = _open(self._storage_path, self._durability)
         self.started = True
         try:
-            await self._set_up(work=work, is_helper=is_helper)
+            await self._set_up(work=work, is_helper=is_helper, keep_schedules=keep_schedules)
         except BaseException:
             await self.stop(seconds=0)
             raise
 
-    async def _set_up(self, *, work: bool, is_helper: bool) -> None:
+    async def _set_up(self, *, work: bool, is_helper: bool, keep_schedules: bool) -> None:
         self.access = AccessService.over(self.stores.accounts)
         self.workspaces = Workspaces(self.stores.workspace, now=self._now)
-        self.profiles = ProfileDirectory(self.workspaces, self.blueprints)
+        self.profiles = ProfileDirectory(
+            self.workspaces, self.blueprints, schedule_min_seconds=self.schedule_min_seconds
+        )
         if self._given_model is not None:
             self.models.give(self._given_model)
         else:
@@ -196,6 +202,8 @@ class Planwerk:
             loop = asyncio.get_running_loop()
             for service in (self._projecting, self._starting, self.worker, self._stops, self.housekeeping):
                 self._tasks.append(loop.create_task(service.run()))
+            if keep_schedules and not is_helper:
+                self._tasks.append(loop.create_task(self._scheduling.run()))
             # Imports of the default model take a second that no first answer should wait for.
             self._tasks.append(loop.create_task(self.models.warm_up()))
 
@@ -297,7 +305,19 @@ class Planwerk:
             clock=self.clock,
             max_depth=self.max_agent_depth,
         )
+        self.schedules = Schedules(
+            profiles=self.profiles,
+            store=stores.journal,
+            queue=stores.queue,
+            contexts=stores.contexts,
+            records=stores.records,
+            clock=self.clock,
+        )
+        self.scheduler = Scheduler(
+            self.schedules, self.profiles, self.workspaces, tenants=(DEFAULT_TENANT,), clock=self.clock
+        )
         self._starting = self._owned(self.starter)
+        self._scheduling = self._owned(self.scheduler)
         self._projecting = self._owned(self.projector)
         self._stops = StopsFromElsewhere(self.worker, stores.contexts)
         self.housekeeping = Housekeeping(
@@ -322,7 +342,7 @@ class Planwerk:
             clock=self.clock,
         )
 
-    def _owned(self, service: Starter | Projector) -> SoleOwner:
+    def _owned(self, service: Starter | Projector | Scheduler) -> SoleOwner:
         """The service, run by one process at a time (E7.9)."""
         mine = self._process_name
 

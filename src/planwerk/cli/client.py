@@ -172,7 +172,7 @@ async def _here(settings: Settings, *, work: bool, is_helper: bool) -> AsyncGene
     logging.getLogger("planwerk").addHandler(logging.NullHandler())
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     planwerk = installation(settings)
-    await planwerk.start(work=work, is_helper=is_helper)
+    await planwerk.start(work=work, is_helper=is_helper, keep_schedules=False)
     try:
         application = planwerk.asgi()
         application.state.message_bytes = settings.limits.message_bytes

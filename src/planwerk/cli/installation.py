@@ -52,6 +52,7 @@ def _set(made: Planwerk, settings: Settings) -> Planwerk:
     made.max_runs = settings.max_runs
     made.park_seconds = settings.park_seconds
     made.max_agent_depth = settings.max_agent_depth
+    made.schedule_min_seconds = settings.schedule_min_seconds
     return made
 
 

@@ -233,4 +233,5 @@ def opened_for(
         request=request,
         chain=chain_of(parent),
         on_behalf_of=dict(parent.on_behalf_of) if parent.on_behalf_of is not None else None,
+        scheduled=parent.scheduled,
     )

@@ -215,6 +215,8 @@ class RunRecord:
     """The run it was forked from (E7.8)."""
     forked_at: int | None = None
     """The position there up to which it has the same events."""
+    scheduled_microseconds: int | None = None
+    """The occurrence of a schedule that it is of (E8.3)."""
 
     @property
     def owner(self) -> str | None:
@@ -238,6 +240,8 @@ class RunFilter:
     profile: str | None = None
     thread: str | None = None
     workspace: str | None = None
+    is_scheduled: bool = False
+    """Only runs of schedules that nobody else owns."""
 
 
 ANY_RUN: Final = RunFilter()

@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError
 from planwerk.access.actors import Actor, SystemActor
 from planwerk.access.ids import TenantId
 from planwerk.runtime.errors import RuntimeFault
+from planwerk.runtime.schedules import MIN_SECONDS, ProfileSchedule, changed_schedule, check_schedule
 from planwerk.workflow.blueprint import Agent, AgentConfig, ProfileTemplate
 from planwerk.workflow.composition import start_classes
 from planwerk.workflow.events import Event
@@ -47,6 +48,8 @@ class ProfileArtifact(Artifact, name="profile"):
     """Models the profile may use, as `provider:name`; empty is every model of the server."""
     when: When = "next"
     """What a message that comes while a run works does, where its sender does not say (S2.3)."""
+    schedule: ProfileSchedule | None = None
+    """When it runs by itself, and with what (E8.3)."""
 
 
 class UnknownProfile(RuntimeFault):
@@ -171,6 +174,8 @@ class Profile:
     """The blueprint's defaults where there is a problem."""
     problem: ProfileInvalid | None = None
     """Why it cannot be used: its blueprint's config has changed since it was stored. It can be read and edited."""
+    updated_microseconds: int = 0
+    """When this version was made."""
 
     @property
     def slug(self) -> str:
@@ -186,8 +191,11 @@ class Profile:
 class ProfileDirectory:
     """Finds profiles, makes the default ones, and keeps what it read until the admin workspace changes."""
 
-    def __init__(self, workspaces: Workspaces, blueprints: BlueprintRegistry) -> None:
+    def __init__(
+        self, workspaces: Workspaces, blueprints: BlueprintRegistry, *, schedule_min_seconds: float = MIN_SECONDS
+    ) -> None:
         self.blueprints = blueprints
+        self._schedule_min_seconds = schedule_min_seconds
         self._workspaces = workspaces
         self._cache: dict[TenantId, tuple[int, dict[str, Profile]]] = {}
         self._homes: dict[TenantId, WorkspaceId] = {}
@@ -248,8 +256,10 @@ class ProfileDirectory:
             SlugTaken: Another profile has its slug.
             UnknownBlueprint: Its blueprint is not served here.
             ProfileInvalid: Its settings do not fit the blueprint.
+            ScheduleInvalid: Its schedule cannot be kept.
         """
         self.check(data)
+        self._check_schedule(data)
         identity = artifact_id or ArtifactId(new_id())
         async with self._changing:
             await self._refuse_if_taken(tenant, data.slug)
@@ -260,7 +270,7 @@ class ProfileDirectory:
     async def edit(
         self, tenant: TenantId, slug: str, changes: Mapping[str, Any], *, actor: Actor, base_version: int | None = None
     ) -> Profile:
-        """Change fields of a profile; what is not named stays.
+        """Change fields of a profile; what is not named stays, also within its schedule.
 
         Args:
             base_version: The version the changes were made on; the current one if missing.
@@ -269,13 +279,19 @@ class ProfileDirectory:
             VersionConflict: The profile has changed since.
             ProfileInvalid: The settings do not fit the blueprint.
             SlugTaken: Another profile has the new slug.
+            ScheduleInvalid: The schedule cannot be kept.
         """
         profile = await self._find(tenant, slug)
+        fields = {**profile.data.to_data(), **changes}
+        if "schedule" in changes:
+            fields["schedule"] = changed_schedule(profile.data.schedule, changes["schedule"])
         try:
-            edited = ProfileArtifact.model_validate({**profile.data.to_data(), **changes})
+            edited = ProfileArtifact.model_validate(fields)
         except ValidationError as error:
             raise ProfileInvalid(slug, [dict(found) for found in error.errors(include_url=False)]) from error
         self.check(edited)
+        if edited.schedule != profile.data.schedule:
+            self._check_schedule(edited)
         before, after = profile.data.to_data(), edited.to_data()
         patch = tuple(
             {"op": "replace", "path": f"/{name}", "value": after[name]} for name in after if after[name] != before[name]
@@ -308,6 +324,11 @@ class ProfileDirectory:
         except ValidationError as error:
             raise ProfileInvalid(data.slug, [dict(found) for found in error.errors(include_url=False)]) from error
 
+    def _check_schedule(self, data: ProfileArtifact) -> None:
+        if data.schedule is not None:
+            blueprint = self.blueprints.get(data.blueprint)
+            check_schedule(data.schedule, blueprint, least_seconds=self._schedule_min_seconds)
+
     async def _current(self, tenant: TenantId) -> dict[str, Profile]:
         home = await self.home(tenant)
         head = await self._workspaces.storage.head_seq(home)
@@ -328,7 +349,8 @@ class ProfileDirectory:
                     config = self.check(stored.data)
                 except ProfileInvalid as error:
                     config, problem = blueprint.config(), error
-                found.append(Profile(stored.id, stored.version, stored.data, blueprint, config, problem))
+                updated = round(stored.updated.timestamp() * 1e6)
+                found.append(Profile(stored.id, stored.version, stored.data, blueprint, config, problem, updated))
         found.sort(key=lambda profile: order[profile.data.blueprint])
         return {profile.slug: profile for profile in found}
 

@@ -390,6 +390,7 @@ def record_of(opened: journal.RunOpened) -> RunRecord:
         on_behalf_of=opened.on_behalf_of,
         forked_from=opened.forked_from,
         forked_at=opened.forked_at,
+        scheduled_microseconds=opened.scheduled,
     )
 
 

@@ -148,6 +148,13 @@ class Settings(BaseSettings):
         description="Runs in a chain of agents that ask each other, the first one counted; an agent at its end is "
         "refused to ask another one.",
     )
+    schedule_min_seconds: float = Field(
+        default=300.0,
+        ge=60,
+        le=86_400,
+        description="How far apart two runs of a profile's schedule have to be; a schedule that is due more often is "
+        "refused.",
+    )
     limits: LimitSettings = Field(default_factory=LimitSettings)
     log: LogSettings = Field(default_factory=LogSettings)
     demo: DemoSettings = Field(default_factory=DemoSettings)

@@ -78,6 +78,8 @@ class RunOpened:
     """So many entries of this journal, from the first on, say again what had happened there."""
     forked_changes: dict[str, Any] | None = None
     """Settings that differ from the other run's: a merge patch of its config."""
+    scheduled: Microseconds | None = None
+    """The occurrence of a schedule that it is of, or that the runs above it are of (E8.3)."""
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from planwerk.access.actors import Actor
@@ -29,6 +30,7 @@ class Versioned(Generic[ArtifactT]):
     updated_by: Actor
     archived: bool
     workspace: Workspace
+    updated: datetime
 
     async def edit(self, change: Callable[[ArtifactT], object]) -> Versioned[ArtifactT]:
         """Let `change` alter a copy of the data, and send the difference.

@@ -281,4 +281,4 @@ class Workspace:
 
     def _versioned(self, type_: type[ArtifactT], stored: ArtifactEntity) -> Versioned[ArtifactT]:
         data: Any = to_object(type_, stored)
-        return Versioned(stored.id, stored.version, data, stored.updated_by, stored.archived, self)
+        return Versioned(stored.id, stored.version, data, stored.updated_by, stored.archived, self, stored.updated)

@@ -54,6 +54,7 @@ def _fits(record: RunRecord, wanted: RunFilter) -> bool:
         and wanted.profile in {None, record.profile}
         and wanted.thread in {None, record.thread}
         and wanted.workspace in {None, record.workspace}
+        and (not wanted.is_scheduled or (record.owner is None and record.scheduled_microseconds is not None))
     )
 
 

@@ -77,6 +77,8 @@ class SqliteRunRecords:
         if wanted.statuses is not None:
             conditions.append(f"status IN ({','.join('?' * len(wanted.statuses))})")
             values += sorted(wanted.statuses)
+        if wanted.is_scheduled:
+            conditions.append("owner IS NULL AND json_extract(data, '$.scheduled_microseconds') IS NOT NULL")
         if before is not None:
             conditions.append("(started, run) < (?, ?)")
             values += before
