@@ -11,9 +11,9 @@ from planwerk.access.actions import Action, Resource
 from planwerk.access.authorize import allowed, authorize
 from planwerk.access.principal import Principal
 from planwerk.runtime.agents import profile_resource
-from planwerk.runtime.steering import is_steerable
 from planwerk.runtime.profiles import Profile, ProfileArtifact, ProfileInvalid
 from planwerk.runtime.schedules import ProfileSchedule
+from planwerk.runtime.steering import is_steerable
 from planwerk.server.authentication import SignedIn
 from planwerk.server.etags import IfMatchFailed, etag, version_of
 from planwerk.server.parts import (
