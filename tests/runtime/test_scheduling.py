@@ -584,6 +584,19 @@ async def test_a_change_takes_effect_without_a_restart(house: House) -> None:
     assert len(await house.ended(2)) == 2
 
 
+async def test_it_ends_when_it_is_cancelled_while_a_profile_changes(house: House) -> None:
+    await house.profile()
+    for number in range(3):
+        task = await keep(house)
+        await house.app.profiles.edit(DEFAULT_TENANT, "daily", {"icon": f"clock-{number}"}, actor=ADA)
+
+        task.cancel()
+        done, _ = await asyncio.wait([task], timeout=5)
+
+        assert done == {task}
+        assert task.cancelled()
+
+
 async def test_a_clock_that_is_put_forward_is_noticed_within_a_minute(house: House) -> None:
     await house.profile()
     task = await keep(house)
@@ -600,7 +613,11 @@ async def test_a_schedule_that_cannot_be_read_holds_up_no_other(house: House, ca
     space = house.app.workspaces.of(DEFAULT_TENANT, await house.app.profiles.home(DEFAULT_TENANT), ADA)
     stored = (await space.artifacts(ProfileArtifact))[-1]
     data = stored.data.to_data()
-    unreadable = {**data, "slug": "another", "schedule": {"cron": "0 7 * * *", "zone": "Mars/Olympus", "event": {}}}
+    unreadable: dict[str, Any] = {
+        **data,
+        "slug": "another",
+        "schedule": {"cron": "0 7 * * *", "zone": "Mars/Olympus", "event": {}},
+    }
     await space.send(CreateArtifact(artifact_id=ArtifactId(new_id()), artifact_type="profile", data=unreadable))
     task = await keep(house)
 

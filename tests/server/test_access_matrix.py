@@ -55,6 +55,11 @@ ANSWERS: Final = {
     "read_profile": HERS_AND_ADMINS,
     "create_profile": BUILDERS_MAKE,
     "change_profile": SEEN_AND_BUILDERS_CHANGE,
+    "list_schedules": ALL,
+    "list_schedule_failures": ALL,
+    "read_schedule": SEEN_AND_BUILDERS_CHANGE,
+    "run_schedule": SEEN_AND_BUILDERS_CHANGE,
+    "dismiss_schedule_failure": SEEN_AND_BUILDERS_CHANGE,
     "list_blueprints": BUILDERS_MAKE,
     "list_workspaces": ALL,
     "list_threads": OWN,
@@ -153,6 +158,15 @@ REQUESTS: Final[dict[str, Request]] = {
         {"id": f"by-{i['asker']}", "blueprint": "LLMWrappingAgent", "name": "New"},
     ),
     "change_profile": lambda i: ("PATCH", f"/api/profiles/{i['profile']}", {"description": f"By {i['asker']}."}),
+    "list_schedules": lambda _: ("GET", "/api/schedules", None),
+    "list_schedule_failures": lambda _: ("GET", "/api/schedules/failures", None),
+    "read_schedule": lambda i: ("GET", f"/api/profiles/{i['profile']}/schedule", None),
+    "run_schedule": lambda i: ("POST", f"/api/profiles/{i['profile']}/schedule/run", None),
+    "dismiss_schedule_failure": lambda i: (
+        "POST",
+        f"/api/profiles/{i['profile']}/schedule/dismiss",
+        {"run": i["run"]},
+    ),
     "list_blueprints": lambda _: ("GET", "/api/blueprints", None),
     "list_workspaces": lambda _: ("GET", "/api/workspaces", None),
     "list_threads": lambda i: ("GET", f"/api/workspaces/{i['workspace']}/threads", None),
@@ -229,7 +243,13 @@ async def things_of_ada(application: Any, keys: dict[str, str | None]) -> dict[s
     async with client("ada") as ada, client("olga") as olga:
         session = (await ada.get("/api/session")).json()
         account = session["account"]["id"]
-        profile = {"id": "hers", "blueprint": "LLMWrappingAgent", "name": "Hers", "access": [f"account:{account}"]}
+        profile = {
+            "id": "hers",
+            "blueprint": "LLMWrappingAgent",
+            "name": "Hers",
+            "access": [f"account:{account}"],
+            "schedule": {"cron": "0 0 29 2 *", "message": "A secret report", "while_running": "start"},
+        }
         made = await olga.post("/api/profiles", json=profile)
         assert made.status_code == 201, made.text
         thread = await chat(ada, "Explain my secret")
@@ -312,6 +332,7 @@ async def test_lists_leave_out_what_is_not_for_the_asker(world: World) -> None:
         assert world.ids["workspace"] not in await listed(asker, "/api/workspaces")
         assert world.ids["key"] not in await listed(asker, "/api/keys")
         assert world.ids["run"] not in await listed(asker, "/api/runs")
+        assert "hers" not in await listed(asker, "/api/schedules")
     assert world.ids["account"] not in await listed("tom", "/api/accounts")
     assert "Hers" in await listed("ada", "/api/profiles")
     assert world.ids["run"] in await listed("ada", "/api/runs")

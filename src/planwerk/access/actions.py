@@ -60,7 +60,7 @@ class Action(StrEnum):
 
 
 ResourceKind: TypeAlias = Literal[
-    "server", "tenant", "account", "key", "profile", "workspace", "admin_workspace", "thread", "run"
+    "server", "tenant", "account", "key", "profile", "workspace", "admin_workspace", "thread", "run", "scheduled_run"
 ]
 
 

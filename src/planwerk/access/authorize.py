@@ -81,11 +81,18 @@ RULES: Final[Mapping[Action, tuple[Rule, ...]]] = {
     ),
     Action.THREAD_READ: (_rule("thread", "workspace", member=ALL, owner=ALL),),
     Action.THREAD_WRITE: (_rule("thread", "workspace", member=ALL, owner=ALL),),
-    Action.RUN_READ: (_rule("run", member=ALL, owner=ALL), _rule("tenant", anyone=ALL)),
-    Action.RUN_FORK: (_rule("run", member=ALL, owner=ALL),),
-    Action.RUN_STOP: (_rule("run", member=ALL, owner=ALL),),
-    Action.RUN_ANSWER: (_rule("run", member=ALL, owner=ALL),),
-    Action.RUN_INSPECT: (_rule("run", member=BUILDERS, owner=BUILDERS),),
+    Action.RUN_READ: (
+        _rule("run", member=ALL, owner=ALL),
+        _rule("scheduled_run", anyone=BUILDERS),  # it is nobody's: those who may change its profile see it
+        _rule("tenant", anyone=ALL),
+    ),
+    Action.RUN_FORK: (_rule("run", member=ALL, owner=ALL), _rule("scheduled_run", anyone=BUILDERS)),
+    Action.RUN_STOP: (_rule("run", member=ALL, owner=ALL), _rule("scheduled_run", anyone=BUILDERS)),
+    Action.RUN_ANSWER: (_rule("run", member=ALL, owner=ALL), _rule("scheduled_run", anyone=BUILDERS)),
+    Action.RUN_INSPECT: (
+        _rule("run", member=BUILDERS, owner=BUILDERS),
+        _rule("scheduled_run", anyone=BUILDERS),
+    ),
 }
 """Who may what. Private things of others are nobody's, not even an owner's: that is break-glass (S5.5)."""
 
@@ -99,6 +106,7 @@ SEEN_BY: Final[Mapping[ResourceKind, Action | None]] = {
     "admin_workspace": Action.WORKSPACE_READ,
     "thread": Action.THREAD_READ,
     "run": Action.RUN_READ,
+    "scheduled_run": Action.RUN_READ,
 }
 """By which action a kind is seen at all; None for what every principal of its tenant knows of."""
 

@@ -9,8 +9,10 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
+from zoneinfo import ZoneInfo
 
 import typer
 
@@ -25,8 +27,11 @@ if TYPE_CHECKING:
 app = typer.Typer(help="List, show and change profiles.", no_args_is_help=True)
 
 Profile = Annotated[str, typer.Argument(metavar="PROFILE", help="Id of the profile.")]
-EDITABLE = ("name", "description", "icon", "starters", "config", "access", "models", "when_default")
+EDITABLE = ("name", "description", "icon", "starters", "config", "access", "models", "when_default", "schedule")
 """What of a profile can be changed; a text that is replaced is replaced in all languages."""
+SCHEDULE = ("cron", "zone", "message", "event", "locale", "catch_up_seconds", "while_running", "enabled")
+TEXTS = frozenset({"cron", "zone", "message", "locale"})
+"""Fields of a schedule that are text whatever they look like."""
 
 
 class NothingChanged(CommandError):
@@ -43,10 +48,19 @@ def list_(data: Data = None, server: Server = None, key: Key = None, as_json: Js
         print_json(found)
         return
     rows = [
-        (each["id"], each["name"], each["model"]["name"], each.get("problem") or each["description"])
+        (each["id"], each["name"], each["model"]["name"], each.get("problem") or each["description"], _next_run(each))
         for each in found["items"]
     ]
-    print_table(("PROFILE", "NAME", "MODEL", "DESCRIPTION"), rows, empty="There are no profiles.")
+    heads = ("PROFILE", "NAME", "MODEL", "DESCRIPTION", "NEXT RUN")
+    shown = len(heads) if any(row[-1] for row in rows) else len(heads) - 1
+    print_table(heads[:shown], [row[:shown] for row in rows], empty="There are no profiles.")
+
+
+def _next_run(profile: Mapping[str, Any]) -> str:
+    schedule = profile.get("schedule")
+    if not schedule:
+        return ""
+    return local_time(schedule["next"][0], schedule["zone"]) if schedule["next"] else "paused"
 
 
 @app.command("show")
@@ -68,6 +82,27 @@ def show(profile: Profile, data: Data = None, server: Server = None, key: Key = 
     for name, about in fields.items():
         value = json.dumps(given.get(name, about.get("default")), ensure_ascii=False)
         print(f"  config.{name} = {value}{'  (set)' if name in given else ''}")
+    _print_schedule(found.get("schedule"))
+
+
+def _print_schedule(schedule: Mapping[str, Any] | None) -> None:
+    """When the profile runs by itself, by the clocks of its zone."""
+    if not schedule:
+        return
+    for name in SCHEDULE:
+        if schedule[name] is not None:
+            print(f"  schedule.{name} = {json.dumps(schedule[name], ensure_ascii=False)}")
+    if schedule["problem"]:
+        print(f"  It does not run by itself: {schedule['problem']}")
+    elif not schedule["enabled"]:
+        print("  It is paused: --set schedule.enabled=true lets it run again.")
+    else:
+        print(f"  Next: {', '.join(local_time(time, schedule['zone']) for time in schedule['next'])}")
+
+
+def local_time(time: str, zone: str) -> str:
+    """A time of the server as the clocks of a zone show it."""
+    return datetime.fromisoformat(time).astimezone(ZoneInfo(zone)).strftime("%a %Y-%m-%d %H:%M %Z")
 
 
 @app.command("edit")
@@ -75,7 +110,11 @@ def edit(
     profile: Profile,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Such as name=Helper or config.llm=openai:x; may be repeated."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Such as name=Helper, config.llm=openai:x or schedule.cron='0 7 * * MON-FRI'; may be repeated.",
+        ),
     ] = None,
     data: Data = None,
     server: Server = None,
@@ -83,10 +122,12 @@ def edit(
     as_json: Json = False,
 ) -> None:
     """Change a profile: with --set, else in $EDITOR. The server refuses what its blueprint does not take."""
+    before: dict[str, Any] = {}
 
     async def change(api: Api) -> Any:
         response = await api.send("GET", f"/api/profiles/{profile}")
         current = response.json()
+        before.update(current)
         changes = changes_by_flags(current, set_) if set_ else changes_by_editor(current)
         headers = {"If-Match": response.headers["ETag"]}
         return await api.call("PATCH", f"/api/profiles/{profile}", json=changes, headers=headers)
@@ -96,6 +137,8 @@ def edit(
         print_json(changed)
     else:
         print(f"{changed['name']} ({changed['id']}) is at version {changed['version']} now.")
+        if changed.get("schedule") != before.get("schedule"):
+            _print_schedule(changed.get("schedule"))
 
 
 def changes_by_flags(current: Mapping[str, Any], given: Sequence[str]) -> dict[str, Any]:
@@ -108,11 +151,16 @@ def changes_by_flags(current: Mapping[str, Any], given: Sequence[str]) -> dict[s
     for each in given:
         name, separator, text = each.partition("=")
         field, _, inner = name.partition(".")
-        if not separator or field not in EDITABLE or (inner and field != "config") or name == "config":
-            known = ", ".join((*(field for field in EDITABLE if field != "config"), "config.FIELD"))
+        within = {"config": None, "schedule": SCHEDULE}.get(field, ())
+        fits = inner in within if inner and within is not None else not inner or field == "config"
+        if not separator or field not in EDITABLE or not fits or name == "config":
+            plain = (field for field in EDITABLE if field not in {"config", "schedule"})
+            known = ", ".join((*plain, "config.FIELD", f"schedule.FIELD ({', '.join(SCHEDULE)})", "schedule=null"))
             raise UsageFault(f"--set {each[:60]!r} cannot be followed.", what_to_do=f"Use KEY=VALUE with {known}.")
         value = _value(text)
-        if inner:
+        if field == "schedule" and inner:
+            changes.setdefault("schedule", {})[inner] = value if inner not in TEXTS or value is None else text
+        elif inner:
             stored: dict[str, Any] = current.get("config") or {}
             config = changes.setdefault("config", deepcopy(stored))
             _put(config, inner.split("."), value)
@@ -146,6 +194,8 @@ def changes_by_editor(current: Mapping[str, Any]) -> dict[str, Any]:
         UsageFault: There is no editor, or what was saved is no JSON.
     """
     before = {name: current.get(name) for name in EDITABLE}
+    if before["schedule"] is not None:
+        before["schedule"] = {name: before["schedule"][name] for name in SCHEDULE}
     after = _edited(json.dumps(before, ensure_ascii=False, indent=2) + "\n")
     unknown = set(after) - set(EDITABLE)
     if unknown:

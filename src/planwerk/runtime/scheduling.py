@@ -403,8 +403,10 @@ class _Noticing:
         Raises:
             Exception: What ended the changes.
         """
+        # Not `wait_for`: in Python 3.11 it swallows a cancellation that comes together with a change.
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._changed.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._changed.wait()
         self._changed.clear()
         if self._task.done():
             self._task.result()

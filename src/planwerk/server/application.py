@@ -21,6 +21,7 @@ from planwerk.server.routes import (
     profiles,
     requests,
     runs,
+    schedules,
     server_info,
     session,
     threads,
@@ -74,7 +75,8 @@ def create_app(
     app.state.hosts = frozenset(hosts)
     app.state.keep_alive_seconds = keep_alive_seconds
     problems.install(app)
-    for room in (health, server_info, session, accounts, keys, profiles, workspaces, threads, runs, requests):
+    rooms = (health, server_info, session, accounts, keys, profiles, schedules, workspaces, threads, runs, requests)
+    for room in rooms:
         app.include_router(room.router)
     app.include_router(openai_router(planwerk))
     app.router.default = WebClient()

@@ -28,6 +28,7 @@ from planwerk.runtime.host import Host
 from planwerk.runtime.live import LiveHub
 from planwerk.runtime.ports import Clock, RequestRecord, RunRecord
 from planwerk.runtime.profiles import BlueprintRegistry, Profile, ProfileDirectory, UnknownProfile
+from planwerk.runtime.scheduling import Schedules
 from planwerk.server.request_log import concerns
 from planwerk.workflow.ids import EventId, RunId, ThreadId, WorkspaceId, parse_id
 from planwerk.workspace.rules.errors import NotFound
@@ -50,6 +51,7 @@ class Parts(Protocol):
     models: ModelCatalogue
     host: Host
     forks: Forks
+    schedules: Schedules
     live: LiveHub
     started: bool
     stateless_seconds: float
@@ -207,9 +209,10 @@ async def _queued_run(parts: Parts, tenant: TenantId, run: RunId) -> RunRecord |
 
 
 def run_resource(record: RunRecord) -> Resource:
-    """A run as `authorize` knows it: its owner is who started it, or on whose behalf it was."""
+    """A run as `authorize` knows it: its owner is who started it, or on whose behalf it was; a schedule's has none."""
     owner = AccountId(record.owner) if record.owner is not None else None
-    return Resource("run", record.run, TenantId(record.tenant), owner=owner)
+    kind = "scheduled_run" if owner is None and record.scheduled_microseconds is not None else "run"
+    return Resource(kind, record.run, TenantId(record.tenant), owner=owner)
 
 
 def may_inspect(principal: Principal, record: RunRecord) -> bool:

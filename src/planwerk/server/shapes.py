@@ -67,6 +67,68 @@ class ProfileModel(BaseModel):
     location: Literal["local", "remote", "demo"]
 
 
+class ScheduleView(BaseModel):
+    """When a profile runs by itself, and with what (E8.3)."""
+
+    cron: str
+    zone: str
+    message: str | None
+    event: dict[str, Any] | None
+    locale: str | None
+    catch_up_seconds: float
+    while_running: Literal["skip", "start"]
+    enabled: bool
+    next: list[str]
+    """The next three times at which it is due; empty while it is paused."""
+    problem: str | None
+    """Why it is not kept."""
+
+
+class OccurrenceView(BaseModel):
+    """What became of an occurrence of a schedule, or of a start by hand."""
+
+    time: str
+    outcome: Literal["started", "skipped", "missed"]
+    """`skipped`: an earlier run had not ended; `missed`: nothing ran here in time."""
+    run: str | None
+    status: str | None
+    """Of the run: running, waiting, completed, failed or stopped; None where its record is gone, or comes soon."""
+    error: ErrorInfo | None
+    by: str | None
+    """Who started it by hand."""
+    passed_over: bool
+    """Whether earlier ones were missed with it."""
+
+
+class ScheduleStatusView(BaseModel):
+    """A profile's schedule with what became of its last occurrences, the newest first."""
+
+    profile: str
+    profile_name: str
+    schedule: ScheduleView
+    recent: list[OccurrenceView]
+
+
+class ScheduleFailureView(BaseModel):
+    """A schedule whose runs have failed since somebody last put that away: the newest of them."""
+
+    profile: str
+    profile_name: str
+    run: str
+    time: str
+    error: ErrorInfo | None
+    failures: int
+    """How many of the last occurrences."""
+
+
+class ScheduleDismissal(BaseModel):
+    """Put away the failure of this run, and those before it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    run: str
+
+
 class ProfileView(BaseModel):
     """A profile as people see it; texts in the reader's language."""
 
@@ -92,6 +154,29 @@ class ProfileView(BaseModel):
     models: list[str] | None = None
     problem: str | None = None
     """Why it cannot be used: its settings do not fit its blueprint any more."""
+    schedule: ScheduleView | None = None
+    """For those who may edit it."""
+
+
+class ScheduleChange(Given):
+    """What of a schedule changes; fields left out stay, and null goes back to the default.
+
+    A new one needs `cron` and either `message` or `event`.
+    """
+
+    cron: str | None = None
+    """Five fields: minute, hour, day of the month, month, day of the week."""
+    zone: str | None = None
+    """IANA name of a time zone; UTC if missing."""
+    message: str | None = None
+    """What a chat blueprint is asked."""
+    event: dict[str, Any] | None = None
+    """Fields of a start event of the blueprint, its class as `type`."""
+    locale: str | None = None
+    catch_up_seconds: float | None = None
+    """How late an occurrence is still run."""
+    while_running: Literal["skip", "start"] | None = None
+    enabled: bool | None = None
 
 
 class ProfileGiven(Given):
@@ -107,6 +192,7 @@ class ProfileGiven(Given):
     access: list[str] = Field(default_factory=list[str])
     models: list[str] = Field(default_factory=list[str])
     when_default: When = "next"
+    schedule: ScheduleChange | None = None
 
 
 class ProfileChange(Given):
@@ -120,6 +206,8 @@ class ProfileChange(Given):
     access: list[str] | None = None
     models: list[str] | None = None
     when_default: When | None = None
+    schedule: ScheduleChange | None = None
+    """Null takes it away."""
 
 
 class TemplateView(BaseModel):
@@ -327,6 +415,8 @@ class RunView(BaseModel):
     """When it is deleted with all that it holds, once it has ended; None keeps it."""
     parent_run: str | None
     """The run that asked for it (E8.2, E8.4); its timeline names this one."""
+    scheduled: str | None = None
+    """The occurrence of its profile's schedule that it is of (E8.3)."""
 
 
 class RequestChoice(BaseModel):

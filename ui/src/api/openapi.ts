@@ -224,6 +224,68 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/profiles/{profile}/schedule": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Schedule
+         * @description A profile's schedule with what became of its last occurrences.
+         */
+        get: operations["read_schedule"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/profiles/{profile}/schedule/dismiss": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Dismiss Schedule Failure
+         * @description Put the failure of a run away, and those before it; what fails later is shown again.
+         */
+        post: operations["dismiss_schedule_failure"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/profiles/{profile}/schedule/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run Schedule
+         * @description Start at once what the schedule starts, as it does, also while it is paused.
+         *
+         *     202 once it is accepted; sending it again with the same key changes nothing.
+         */
+        post: operations["run_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/requests/{request_id}": {
         parameters: {
             query?: never;
@@ -441,6 +503,46 @@ export interface paths {
          * @description The run's journal as far as it has come, from a position on.
          */
         get: operations["read_timeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Schedules
+         * @description The schedules of all profiles the person may edit, with what became of their last occurrences.
+         */
+        get: operations["list_schedules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedules/failures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Schedule Failures
+         * @description The schedules whose runs have failed since somebody last put that away; a part of the inbox (U5).
+         */
+        get: operations["list_schedule_failures"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1110,6 +1212,20 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Items[ScheduleFailureView] */
+        Items_ScheduleFailureView_: {
+            /** Items */
+            items: components["schemas"]["ScheduleFailureView"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Items[ScheduleStatusView] */
+        Items_ScheduleStatusView_: {
+            /** Items */
+            items: components["schemas"]["ScheduleStatusView"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Items[ThreadSummaryView] */
         Items_ThreadSummaryView_: {
             /** Items */
@@ -1316,6 +1432,28 @@ export interface components {
             password: string;
         };
         /**
+         * OccurrenceView
+         * @description What became of an occurrence of a schedule, or of a start by hand.
+         */
+        OccurrenceView: {
+            /** By */
+            by: string | null;
+            error: components["schemas"]["ErrorInfo"] | null;
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "started" | "skipped" | "missed";
+            /** Passed Over */
+            passed_over: boolean;
+            /** Run */
+            run: string | null;
+            /** Status */
+            status: string | null;
+            /** Time */
+            time: string;
+        };
+        /**
          * PostedView
          * @description The message and the run that answers it are accepted; `seq` is their place in the log.
          */
@@ -1384,6 +1522,7 @@ export interface components {
             name?: string | {
                 [key: string]: string;
             } | null;
+            schedule?: components["schemas"]["ScheduleChange"] | null;
             /** Starters */
             starters?: (string | {
                 [key: string]: string;
@@ -1421,6 +1560,7 @@ export interface components {
             name: string | {
                 [key: string]: string;
             };
+            schedule?: components["schemas"]["ScheduleChange"] | null;
             /** Starters */
             starters?: (string | {
                 [key: string]: string;
@@ -1481,6 +1621,7 @@ export interface components {
             name: string;
             /** Problem */
             problem?: string | null;
+            schedule?: components["schemas"]["ScheduleView"] | null;
             /** Starters */
             starters: string[];
             /** Steerable */
@@ -1683,6 +1824,8 @@ export interface components {
             profile_name: string | null;
             /** Profile Version */
             profile_version: number | null;
+            /** Scheduled */
+            scheduled?: string | null;
             /** Started */
             started: string | null;
             /** Started By */
@@ -1703,6 +1846,101 @@ export interface components {
             };
             /** Workspace */
             workspace: string | null;
+        };
+        /**
+         * ScheduleChange
+         * @description What of a schedule changes; fields left out stay, and null goes back to the default.
+         *
+         *     A new one needs `cron` and either `message` or `event`.
+         */
+        ScheduleChange: {
+            /** Catch Up Seconds */
+            catch_up_seconds?: number | null;
+            /** Cron */
+            cron?: string | null;
+            /** Enabled */
+            enabled?: boolean | null;
+            /** Event */
+            event?: {
+                [key: string]: unknown;
+            } | null;
+            /** Locale */
+            locale?: string | null;
+            /** Message */
+            message?: string | null;
+            /** While Running */
+            while_running?: ("skip" | "start") | null;
+            /** Zone */
+            zone?: string | null;
+        };
+        /**
+         * ScheduleDismissal
+         * @description Put away the failure of this run, and those before it.
+         */
+        ScheduleDismissal: {
+            /** Run */
+            run: string;
+        };
+        /**
+         * ScheduleFailureView
+         * @description A schedule whose runs have failed since somebody last put that away: the newest of them.
+         */
+        ScheduleFailureView: {
+            error: components["schemas"]["ErrorInfo"] | null;
+            /** Failures */
+            failures: number;
+            /** Profile */
+            profile: string;
+            /** Profile Name */
+            profile_name: string;
+            /** Run */
+            run: string;
+            /** Time */
+            time: string;
+        };
+        /**
+         * ScheduleStatusView
+         * @description A profile's schedule with what became of its last occurrences, the newest first.
+         */
+        ScheduleStatusView: {
+            /** Profile */
+            profile: string;
+            /** Profile Name */
+            profile_name: string;
+            /** Recent */
+            recent: components["schemas"]["OccurrenceView"][];
+            schedule: components["schemas"]["ScheduleView"];
+        };
+        /**
+         * ScheduleView
+         * @description When a profile runs by itself, and with what (E8.3).
+         */
+        ScheduleView: {
+            /** Catch Up Seconds */
+            catch_up_seconds: number;
+            /** Cron */
+            cron: string;
+            /** Enabled */
+            enabled: boolean;
+            /** Event */
+            event: {
+                [key: string]: unknown;
+            } | null;
+            /** Locale */
+            locale: string | null;
+            /** Message */
+            message: string | null;
+            /** Next */
+            next: string[];
+            /** Problem */
+            problem: string | null;
+            /**
+             * While Running
+             * @enum {string}
+             */
+            while_running: "skip" | "start";
+            /** Zone */
+            zone: string;
         };
         /**
          * ServerInfo
@@ -2379,6 +2617,103 @@ export interface operations {
             };
         };
     };
+    read_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                profile: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleStatusView"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    dismiss_schedule_failure: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                profile: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScheduleDismissal"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    run_schedule: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                profile: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunAccepted"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     read_request: {
         parameters: {
             query?: never;
@@ -2453,6 +2788,8 @@ export interface operations {
                 cursor?: string | null;
                 limit?: number;
                 profile?: string | null;
+                /** @description Instead those of schedules, for those who may see them. */
+                scheduled?: boolean;
                 status?: ("running" | "waiting" | "completed" | "failed" | "stopped")[] | null;
                 thread?: string | null;
             };
@@ -2737,6 +3074,64 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TimelinePage"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_schedules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Items_ScheduleStatusView_"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_schedule_failures: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Items_ScheduleFailureView_"];
                 };
             };
             /** @description What went wrong, and what to do. */

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request, Response
+from pydantic import ValidationError
 
 from planwerk.access.actions import Action, Resource
 from planwerk.access.authorize import allowed, authorize
 from planwerk.access.principal import Principal
 from planwerk.runtime.agents import profile_resource
-from planwerk.runtime.profiles import Profile, ProfileArtifact
+from planwerk.runtime.profiles import Profile, ProfileArtifact, ProfileInvalid
+from planwerk.runtime.schedules import ProfileSchedule
 from planwerk.runtime.steering import is_steerable
 from planwerk.server.authentication import SignedIn
 from planwerk.server.etags import IfMatchFailed, etag, version_of
@@ -21,6 +23,7 @@ from planwerk.server.parts import (
     locale_of,
     usable_profiles,
 )
+from planwerk.server.schedule_views import schedule_view
 from planwerk.server.shapes import (
     BlueprintView,
     Items,
@@ -28,6 +31,7 @@ from planwerk.server.shapes import (
     ProfileGiven,
     ProfileModel,
     ProfileView,
+    ScheduleView,
     TemplateView,
 )
 from planwerk.workflow.composition import start_classes
@@ -88,6 +92,7 @@ async def create_profile(
         access=tuple(given.access),
         models=tuple(given.models),
         when=given.when_default,
+        schedule=_schedule(given),
     )
     made = await parts.profiles.create(principal.tenant, data, actor=principal.actor())
     response.headers["ETag"] = etag(made.version)
@@ -164,6 +169,21 @@ async def _full(request: Request, parts: Parts, principal: Principal, profile: P
     return view
 
 
+def _schedule(given: ProfileGiven) -> ProfileSchedule | None:
+    """The schedule of a new profile.
+
+    Raises:
+        ProfileInvalid: Its fields do not fit.
+    """
+    if given.schedule is None:
+        return None
+    try:
+        return ProfileSchedule.model_validate(given.schedule.model_dump(exclude_none=True))
+    except ValidationError as error:
+        found = [{**one, "loc": ("schedule", *one["loc"])} for one in error.errors(include_url=False)]
+        raise ProfileInvalid(given.id, found) from error
+
+
 def profile_view(parts: Parts, profile: Profile, principal: Principal, locale: str, *, is_default: bool) -> ProfileView:
     """A profile as people see it: what it is for, what data it sees, and where its model runs."""
     model = parts.models.describe(getattr(profile.config, "llm", None) or parts.models.default.name)
@@ -182,7 +202,15 @@ def profile_view(parts: Parts, profile: Profile, principal: Principal, locale: s
         when_default=profile.data.when,
         steerable=is_steerable(profile.blueprint),
         problem=str(profile.problem) if profile.problem is not None else None,
+        schedule=_schedule_view(parts, profile, principal),
     )
+
+
+def _schedule_view(parts: Parts, profile: Profile, principal: Principal) -> ScheduleView | None:
+    schedule = profile.data.schedule
+    if schedule is None or not allowed(principal, Action.PROFILE_EDIT, profile_resource(profile, principal.tenant)):
+        return None
+    return schedule_view(schedule, profile.blueprint, parts.clock())
 
 
 def _text(given: str | dict[str, str]) -> LocaleString:

@@ -32,8 +32,10 @@ async def read_inbox(
 ) -> Items[RequestView]:
     """Everything that waits for the asking person, across threads: what expires first, then what was asked first."""
     authorize(principal, Action.RUN_READ, Resource("run", "any", principal.tenant, owner=principal.account))
-    spaces = await parts.workspaces.list_for(principal.tenant, principal.actor())
-    places = [f"account:{principal.account}", *(f"workspace:{space.id}" for space in spaces)]
+    spaces = [space.id for space in await parts.workspaces.list_for(principal.tenant, principal.actor())]
+    if allowed(principal, Action.RUN_ANSWER, Resource("scheduled_run", "any", principal.tenant)):
+        spaces.append(await parts.profiles.home(principal.tenant))  # where runs of schedules ask
+    places = [f"account:{principal.account}", *(f"workspace:{space}" for space in spaces)]
     after = _after(cursor)
     found: list[RequestRecord] = []
     while len(found) <= limit:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from pydantic import ValidationError
 
 from planwerk.access.actions import Action, Resource
-from planwerk.access.authorize import authorize
+from planwerk.access.authorize import allowed, authorize
 from planwerk.access.principal import Principal
 from planwerk.messages.events import UserMessageEvent
 from planwerk.messages.prompts import user_prompt
@@ -170,6 +170,7 @@ async def list_runs(
     status: Annotated[list[RunStatus] | None, Query()] = None,
     profile: str | None = None,
     thread: str | None = None,
+    scheduled: Annotated[bool, Query(description="Instead those of schedules, for those who may see them.")] = False,
     cursor: str | None = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Items[RunView]:
@@ -178,8 +179,11 @@ async def list_runs(
     `status` may be given several times.
     """
     authorize(principal, Action.RUN_READ, Resource.of_tenant(principal.tenant))
+    if scheduled and not allowed(principal, Action.RUN_READ, Resource("scheduled_run", "any", principal.tenant)):
+        return Items(items=[])
     wanted = RunFilter(
-        owner=principal.account,
+        owner=None if scheduled else principal.account,
+        is_scheduled=scheduled,
         statuses=frozenset(status) if status else None,
         profile=profile,
         thread=thread,
@@ -369,4 +373,5 @@ def run_view(record: RunRecord, *, shows_cost: bool) -> RunView:
         forked_at=record.forked_at,
         expires=wire_time(record.expires_microseconds) if record.expires_microseconds is not None else None,
         parent_run=record.parent_run,
+        scheduled=wire_time(record.scheduled_microseconds) if record.scheduled_microseconds is not None else None,
     )
