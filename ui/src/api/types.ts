@@ -115,7 +115,7 @@ export type RunRecord = Pick<
   "id" | "tenant" | "workspace" | "thread" | "blueprint" | "started" | "ended" | "cost" | "expires"
 > &
   Pick<Server["RunView"], "profile" | "profile_name" | "profile_version"> &
-  Partial<Pick<Server["RunView"], "title" | "parent_run" | "forked_from" | "forked_at">> & {
+  Partial<Pick<Server["RunView"], "title" | "parent_run" | "forked_from" | "forked_at" | "scheduled">> & {
     status: RunStatus | "running";
     started_by: Actor | null;
     usage: Usage | null;
@@ -123,6 +123,12 @@ export type RunRecord = Pick<
   };
 
 /** What a run asks a person, in the reader's language. */
+export type ScheduleStatus = Server["ScheduleStatusView"];
+
+export type Occurrence = Server["OccurrenceView"];
+
+export type ScheduleFailure = Server["ScheduleFailureView"];
+
 export type PersonRequest = Omit<Server["RequestView"], "answered_by"> & { answered_by: Actor | null };
 
 export type Answer = Record<string, string | boolean>;

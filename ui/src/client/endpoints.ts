@@ -10,6 +10,8 @@ import type {
   Replay,
   RunGraph,
   RunRecord,
+  ScheduleFailure,
+  ScheduleStatus,
   ServerInfo,
   Session,
   ThreadSummary,
@@ -70,15 +72,38 @@ export interface RunsWanted {
   status: readonly string[];
   profile: string | null;
   thread: string | null;
+  /** Instead those of schedules, for those who may see them. */
+  scheduled?: boolean;
 }
 
-export function listRuns({ status, profile, thread }: RunsWanted, cursor?: string): Promise<Page<RunRecord>> {
+export function listRuns(
+  { status, profile, thread, scheduled = false }: RunsWanted,
+  cursor?: string,
+): Promise<Page<RunRecord>> {
   const query = new URLSearchParams(status.map((one) => ["status", one]));
   if (profile !== null) query.set("profile", profile);
   if (thread !== null) query.set("thread", thread);
+  if (scheduled) query.set("scheduled", "true");
   if (cursor !== undefined) query.set("cursor", cursor);
   return request(`/api/runs?${query.toString()}`);
 }
+
+export const listSchedules = () => request<Page<ScheduleStatus>>("/api/schedules");
+
+export const listScheduleFailures = () => request<Page<ScheduleFailure>>("/api/schedules/failures");
+
+export const dismissFailure = (profile: string, run: string) =>
+  request<unknown>(`/api/profiles/${at(profile)}/schedule/dismiss`, { method: "POST", body: { run } });
+
+export const letScheduleRun = (profile: string, enabled: boolean) =>
+  request<unknown>(`/api/profiles/${at(profile)}`, { method: "PATCH", body: { schedule: { enabled } } });
+
+/** Sent again with the same key it is the same run. */
+export const runSchedule = (profile: string, key: string) =>
+  request<{ run_id: string }>(`/api/profiles/${at(profile)}/schedule/run`, {
+    method: "POST",
+    headers: { "Idempotency-Key": key },
+  });
 
 export const readProfile = (profile: string) => request<ProfileDetail>(`/api/profiles/${at(profile)}`);
 

@@ -70,7 +70,7 @@ export function Rail() {
 /** With how many requests wait for the person. */
 function InboxLink({ current }: { current: boolean }) {
   const { t } = useTexts();
-  const count = useInbox((state) => Object.keys(state.inbox.open).length);
+  const count = useInbox((state) => Object.keys(state.inbox.open).length + state.failures.length);
   return (
     <Link to="/inbox" title={t("nav.inbox")} {...(current ? { "aria-current": "page" as const } : {})}>
       <Icon name="inbox" />

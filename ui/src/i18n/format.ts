@@ -89,3 +89,24 @@ export function dayOfMonth(time: string, locale: string): string {
 export function monthAndYear(time: string, locale: string): string {
   return dates(locale, { month: "long", year: "numeric" }).format(new Date(time));
 }
+
+/** "07:00": a time of any day, by whatever clock. */
+export function wallClock(hour: number, minute: number, locale: string): string {
+  return dates(locale, { hour: "2-digit", minute: "2-digit", timeZone: "UTC" }).format(Date.UTC(2024, 0, 1, hour, minute));
+}
+
+/** "Tue 2 Dec, 07:00" by the clocks of a time zone. */
+export function weekdayAndClock(time: string, locale: string, timeZone: string): string {
+  const day = { weekday: "short", day: "numeric", month: "short", timeZone } as const;
+  return dates(locale, { ...day, hour: "2-digit", minute: "2-digit" }).format(new Date(time));
+}
+
+/** "Monday" for 1, "Sunday" for 7. */
+export function weekday(day: number, locale: string): string {
+  return dates(locale, { weekday: "long", timeZone: "UTC" }).format(Date.UTC(2024, 0, day)); // the 1st was a Monday
+}
+
+/** "Monday, Tuesday and Friday". */
+export function list(parts: readonly string[], locale: string): string {
+  return new Intl.ListFormat(own(locale), { type: "conjunction" }).format(parts);
+}

@@ -14,6 +14,7 @@ import { useAskers } from "../requests/useAskers";
 import { askedBy, expiry } from "../requests/words";
 import { loadInbox, useInbox } from "../store/inbox";
 import { usePreferences } from "../store/preferences";
+import { Failures } from "./Failures";
 import "../styles/inbox.css";
 
 /** How many requests are drawn before the reader asks for more. */
@@ -32,7 +33,8 @@ export function InboxScreen() {
   const all = sortedInbox(inbox);
   const shown = profile === NOTHING ? all : all.filter((one) => one.profile === profile);
   const done = closedRequests(inbox).filter((one) => profile === NOTHING || one.profile === profile);
-  const title = t("inbox.title", { count: shown.length });
+  const failures = useInbox((state) => state.failures).filter((one) => profile === NOTHING || one.profile === profile);
+  const title = t("inbox.title", { count: shown.length + failures.length });
   useEffect(() => {
     void loadInbox();
     const timer = setInterval(() => {
@@ -65,7 +67,10 @@ export function InboxScreen() {
                 action={{ label: t("app.retry"), run: () => void loadInbox() }}
               />
             )}
-            {ready && shown.length === 0 && <Empty filtered={profile !== NOTHING && all.length > 0} onAll={choose} />}
+            <Failures failures={failures} />
+            {ready && shown.length + failures.length === 0 && (
+              <Empty filtered={profile !== NOTHING && all.length > 0} onAll={choose} />
+            )}
             {ready && <Waiting requests={shown} />}
             {done.length > 0 && <Done requests={done} />}
           </div>

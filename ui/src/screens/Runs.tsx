@@ -3,13 +3,16 @@ import { Link, useSearchParams } from "react-router";
 import type { RunRecord } from "../api/types";
 import * as server from "../client/endpoints";
 import { clock, dayOfMonth, money, span, wholeSeconds } from "../i18n/format";
+import { Choice } from "../parts/Choice";
 import { ErrorLine } from "../parts/ErrorLine";
 import { Icon } from "../parts/Icon";
 import { Skeleton } from "../parts/Skeleton";
 import type { IconName } from "../parts/Sprite";
 import { useNow } from "../parts/useNow";
 import { useTexts, type Texts } from "../parts/useTexts";
+import { useSession } from "../store/session";
 import { useView } from "../store/view";
+import { ScheduleList } from "./Schedules";
 import "../styles/runs.css";
 
 /** What can be chosen, and the states of runs it stands for. */
@@ -25,15 +28,53 @@ const STATUSES: Record<string, readonly string[]> = {
 const BUSY_MS = 4000;
 const IDLE_MS = 10_000;
 
-/** The person's runs, newest first; the filters stand in the address. */
+const LIST = "runs-or-schedules";
+
+/** The person's runs, newest first, or the schedules that she may edit; what is shown stands in the address. */
 export function RunsScreen() {
   const { t } = useTexts();
+  const [query, setQuery] = useSearchParams();
+  const role = useSession((state) => state.session?.role);
+  const schedules = role !== "member" && query.get("view") === "schedules";
+  const [picked, setPicked] = useState<Picked>(null);
+  return (
+    <main className="work runs" id="work" aria-labelledby="title">
+      <header className="bar">
+        <h1 id="title">{t("runs.title")}</h1>
+        {role !== "member" && (
+          <Choice
+            kind="tabs"
+            label={t("runs.views")}
+            panel={LIST}
+            value={schedules ? "schedules" : "runs"}
+            options={[
+              { value: "runs", label: t("runs.list") },
+              { value: "schedules", label: t("schedules.title") },
+            ]}
+            onChange={(view) => setQuery(view === "runs" ? {} : { view }, { replace: true })}
+          />
+        )}
+        {!schedules && (
+          <div className="end">
+            <Picking picked={picked} onChange={setPicked} />
+          </div>
+        )}
+      </header>
+      <div id={LIST} className="view" {...(role !== "member" && { role: "tabpanel", "aria-labelledby": "title" })}>
+        {schedules ? <ScheduleList /> : <Runs picked={picked} onPick={setPicked} />}
+      </div>
+    </main>
+  );
+}
+
+/** The list of runs with its filters. */
+function Runs({ picked, onPick }: { picked: Picked; onPick: (picked: Picked) => void }) {
   const [query, setQuery] = useSearchParams();
   const status = query.get("status") ?? "";
   const profile = query.get("profile") ?? "";
   const thread = query.get("thread") ?? "";
-  const [picked, setPicked] = useState<Picked>(null);
-  const filtered = [status, profile, thread].some((one) => one !== "");
+  const scheduled = query.get("scheduled") === "1";
+  const filtered = scheduled || [status, profile, thread].some((one) => one !== "");
   const change = (name: string, value: string) => {
     const next = new URLSearchParams(query);
     if (value === "") next.delete(name);
@@ -41,24 +82,19 @@ export function RunsScreen() {
     setQuery(next, { replace: true });
   };
   return (
-    <main className="work runs" id="work" aria-labelledby="title">
-      <header className="bar">
-        <h1 id="title">{t("runs.title")}</h1>
-        <div className="end">
-          <Picking picked={picked} onChange={setPicked} />
-        </div>
-      </header>
-      <Filters status={status} profile={profile} thread={thread} onChange={change} />
+    <>
+      <Filters status={status} profile={profile} thread={thread} scheduled={scheduled} onChange={change} />
       <RunList
-        key={`${status}|${profile}|${thread}`}
+        key={`${status}|${profile}|${thread}|${scheduled}`}
         status={status}
         profile={profile}
         thread={thread}
+        scheduled={scheduled}
         picked={picked}
-        onPick={setPicked}
+        onPick={onPick}
         onAll={filtered ? () => setQuery({}, { replace: true }) : null}
       />
-    </main>
+    </>
   );
 }
 
@@ -66,10 +102,11 @@ interface FiltersProps {
   status: string;
   profile: string;
   thread: string;
+  scheduled: boolean;
   onChange: (name: string, value: string) => void;
 }
 
-function Filters({ status, profile, thread, onChange }: FiltersProps) {
+function Filters({ status, profile, thread, scheduled, onChange }: FiltersProps) {
   const { t } = useTexts();
   const profiles = useView((state) => state.profiles) ?? [];
   return (
@@ -91,6 +128,12 @@ function Filters({ status, profile, thread, onChange }: FiltersProps) {
         ))}
         {profile !== "" && !profiles.some((one) => one.id === profile) && <option>{profile}</option>}
       </Select>
+      {scheduled && (
+        <button type="button" className="button quiet" onClick={() => onChange("scheduled", "")}>
+          {t("runs.ofSchedules")}
+          <Icon name="x" />
+        </button>
+      )}
       {thread !== "" && (
         <button type="button" className="button quiet" onClick={() => onChange("thread", "")}>
           {t("runs.ofThread")}
@@ -127,15 +170,16 @@ interface RunListProps {
   status: string;
   profile: string;
   thread: string;
+  scheduled: boolean;
   picked: Picked;
   onPick: (picked: Picked) => void;
   /** Takes the filters away; null where there are none. */
   onAll: (() => void) | null;
 }
 
-function RunList({ status, profile, thread, picked, onPick, onAll }: RunListProps) {
+function RunList({ status, profile, thread, scheduled, picked, onPick, onAll }: RunListProps) {
   const { t } = useTexts();
-  const { runs, more, newer, failed, reload, loadMore, showNew } = useRuns(status, profile, thread);
+  const { runs, more, newer, failed, reload, loadMore, showNew } = useRuns(status, profile, thread, scheduled);
   if (failed && runs === null) {
     return (
       <div className="scroll list-of-runs">
@@ -259,7 +303,7 @@ function RunCells({ run, now }: { run: RunRecord; now: number }) {
         <b>{title}</b>
       </span>
       <span className="soft">{profile}</span>
-      <span className="soft">{run.started_by?.name}</span>
+      <span className="soft">{starterOf(run, t)}</span>
       <span className="faint">{today ? clock(started, locale) : dayOfMonth(new Date(started).toISOString(), locale)}</span>
       <span className="faint number">
         {run.ended === null ? wholeSeconds(seconds, locale) : span(Math.max(0, seconds), locale)}
@@ -267,6 +311,11 @@ function RunCells({ run, now }: { run: RunRecord; now: number }) {
       <span className="faint number">{run.cost === null || Number(run.cost) === 0 ? "" : money(Number(run.cost), locale)}</span>
     </>
   );
+}
+
+/** A schedule's runs are told as such in the reader's language; else it is who started it. */
+function starterOf(run: RunRecord, t: Texts["t"]): string | undefined {
+  return run.scheduled != null && run.started_by?.kind === "system" ? t("runs.bySchedule") : run.started_by?.name;
 }
 
 function titleOf(run: RunRecord, t: Texts["t"]): string {
@@ -337,7 +386,7 @@ interface Loaded {
 }
 
 /** Reads the list, and looks again when something happens: what is listed is brought up to date, what is new waits. */
-function useRuns(status: string, profile: string, thread: string) {
+function useRuns(status: string, profile: string, thread: string, scheduled: boolean) {
   const [loaded, setLoaded] = useState<Loaded | null>(null);
   const [fresh, setFresh] = useState<Loaded | null>(null);
   const [failed, setFailed] = useState(false);
@@ -350,10 +399,11 @@ function useRuns(status: string, profile: string, thread: string) {
           status: STATUSES[status] ?? [],
           profile: profile === "" ? null : profile,
           thread: thread === "" ? null : thread,
+          scheduled,
         },
         cursor,
       ),
-    [status, profile, thread],
+    [status, profile, thread, scheduled],
   );
   const look = useCallback(() => {
     read().then(

@@ -1,5 +1,5 @@
 import { create } from "zustand";
-import type { Envelope, PersonRequest } from "../api/types";
+import type { Envelope, PersonRequest, ScheduleFailure } from "../api/types";
 import * as server from "../client/endpoints";
 import { close, foldInbox, NO_INBOX, takeInbox, type Inbox } from "../log/inbox";
 
@@ -8,9 +8,16 @@ interface InboxStore {
   /** Requests for which the person's answer came too late, and the code with which the server said so. */
   late: Readonly<Record<string, string>>;
   loading: "loading" | "ready" | "failed";
+  /** Schedules whose runs have failed, until somebody puts that away. */
+  failures: readonly ScheduleFailure[];
 }
 
-export const useInbox = create<InboxStore>()(() => ({ inbox: NO_INBOX, late: {}, loading: "loading" }));
+export const useInbox = create<InboxStore>()(() => ({
+  inbox: NO_INBOX,
+  late: {},
+  loading: "loading",
+  failures: [],
+}));
 
 const { getState: get, setState: set } = useInbox;
 
@@ -19,10 +26,35 @@ let era = 0;
 
 /** Reads what waits for the person; who asks while it is read shares the reading. */
 export function loadInbox(): Promise<void> {
-  reading ??= readInbox().finally(() => {
-    reading = null;
-  });
+  reading ??= Promise.all([readInbox(), readFailures()])
+    .then(() => undefined)
+    .finally(() => {
+      reading = null;
+    });
   return reading;
+}
+
+/** Those who may edit no profile have none. */
+async function readFailures(): Promise<void> {
+  const asked = era;
+  try {
+    const { items } = await server.listScheduleFailures();
+    if (asked === era) set({ failures: items });
+  } catch {
+    // What was read before is still true as far as anybody knows here.
+  }
+}
+
+/** Puts a failure away, here at once; rejects where the server did not. */
+export async function putAway(failure: ScheduleFailure): Promise<void> {
+  const before = get().failures;
+  set({ failures: before.filter((one) => one !== failure) });
+  try {
+    await server.dismissFailure(failure.profile, failure.run);
+  } catch (error) {
+    set({ failures: before });
+    throw error;
+  }
 }
 
 async function readInbox(): Promise<void> {
@@ -63,5 +95,5 @@ export function noteLate(id: string, code: string): void {
 export function forgetInbox(): void {
   era += 1;
   reading = null;
-  set({ inbox: NO_INBOX, late: {}, loading: "loading" });
+  set({ inbox: NO_INBOX, late: {}, loading: "loading", failures: [] });
 }

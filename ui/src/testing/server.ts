@@ -1,5 +1,5 @@
 import { vi } from "vitest";
-import type { Envelope, PersonRequest, Profile, ThreadSummary } from "../api/types";
+import type { Envelope, PersonRequest, Profile, ScheduleFailure, ThreadSummary } from "../api/types";
 import { LogMaker } from "./envelopes";
 
 type Handler = (request: { url: URL; body: unknown; init: RequestInit }) => Response | Promise<Response>;
@@ -91,6 +91,8 @@ export class FakeServer {
   readonly threads = new Map<string, ThreadSummary>();
   /** What waits for the person. */
   inbox: PersonRequest[] = [];
+  /** Schedules that have failed. */
+  failures: ScheduleFailure[] = [];
   private readonly routes = new Map<string, Handler>();
   /** Nobody answers at all. */
   down = false;
@@ -100,6 +102,7 @@ export class FakeServer {
     this.on("GET /api/session", () => json(SESSION));
     this.on("GET /api/profiles", () => json({ items: [PROFILE], next: null }));
     this.on("GET /api/inbox", () => json({ items: this.inbox, next: null }));
+    this.on("GET /api/schedules/failures", () => json({ items: this.failures, next: null }));
     this.on("GET /api/workspaces/w1/threads", () => json({ items: [...this.threads.values()], next: null }));
     this.on("GET /api/workspaces/w1/log", ({ url }) => {
       const threads = url.searchParams.get("threads")?.split(",") ?? [];
