@@ -83,6 +83,60 @@ def test_a_field_inside_a_field_is_set_and_the_rest_stays() -> None:
     assert current == {"config": {"gate": {"on": True, "words": 3}}}
 
 
+SCHEDULE = ("schedule.cron=0 7 29 2 *", "schedule.zone=Europe/Zurich", "schedule.message=123", "schedule.locale=de")
+
+
+def test_a_schedule_is_given_shown_paused_and_taken_away(shell: Shell) -> None:
+    flags = [part for setting in SCHEDULE for part in ("--set", setting)]
+
+    given = shell.run("profiles", "edit", "assistant", *flags).stdout.splitlines()
+    listed = shell.run("profiles", "list").stdout.splitlines()
+    shown = shell.run("profiles", "show", "assistant").stdout.splitlines()
+    paused = shell.run("profiles", "edit", "assistant", "--set", "schedule.enabled=false").stdout.splitlines()
+    gone = shell.json("profiles", "edit", "assistant", "--set", "schedule=null")
+
+    assert given[1:] == shown[-len(given) + 1 :]
+    assert '  schedule.message = "123"' in given
+    assert given[-1].startswith("  Next: ")
+    assert given[-1].count("-02-29 07:00 CET") == 3
+    assert listed[0].endswith("NEXT RUN")
+    assert listed[1].endswith("-02-29 07:00 CET")
+    assert paused[-1] == "  It is paused: --set schedule.enabled=true lets it run again."
+    assert gone["schedule"] is None
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("schedule.cron=0 25 * * *", "the hour cannot be read"),
+        ("schedule.zone=Zurich", "Europe/Zurich"),
+        ("schedule.cron=* * * * *", "schedule_min_seconds"),
+        ("schedule.when=noon", "schedule.FIELD (cron, zone"),
+    ],
+)
+def test_a_schedule_that_cannot_be_kept_is_one_line(served: Shell, setting: str, told: str) -> None:
+    settings = {"cron": "0 7 29 2 *", "message": "Hello"} | dict([setting.removeprefix("schedule.").split("=")])
+    flags = [part for name, value in settings.items() for part in ("--set", f"schedule.{name}={value}")]
+
+    result = served.run("profiles", "edit", "assistant", *flags)
+
+    assert told in one_line(result.stderr)
+    assert served.json("profiles", "show", "assistant")["schedule"] is None
+
+
+def test_a_schedule_is_changed_in_an_editor(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell.run("profiles", "edit", "assistant", *(part for one in SCHEDULE for part in ("--set", one)))
+    editor = Path("editor.sh")
+    editor.write_text('#!/bin/sh\nsed -i "s/0 7 29 2/30 8 29 2/" "$1"\n', "utf-8")
+    editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", str(editor.resolve()))
+
+    changed = shell.json("profiles", "edit", "assistant")["schedule"]
+
+    assert (changed["cron"], changed["message"], changed["zone"]) == ("30 8 29 2 *", "123", "Europe/Zurich")
+
+
 def test_accounts_are_made_changed_and_shut(served: Shell) -> None:
     about = ("--role", "builder", "--name", "Ada L.", "--password")
     served.run("accounts", "create", "ada", *about, stdin="correct horse\n")

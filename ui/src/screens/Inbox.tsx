@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Link, useSearchParams } from "react-router";
-import type { PersonRequest } from "../api/types";
+import type { PersonRequest, ScheduleFailure } from "../api/types";
 import { clock, dayOfMonth, sameDay } from "../i18n/format";
 import { closedRequests, sortedInbox } from "../log/inbox";
 import { ErrorLine } from "../parts/ErrorLine";
@@ -33,7 +33,9 @@ export function InboxScreen() {
   const all = sortedInbox(inbox);
   const shown = profile === NOTHING ? all : all.filter((one) => one.profile === profile);
   const done = closedRequests(inbox).filter((one) => profile === NOTHING || one.profile === profile);
-  const failures = useInbox((state) => state.failures).filter((one) => profile === NOTHING || one.profile === profile);
+  const failed = useInbox((state) => state.failures);
+  const failures = failed.filter((one) => profile === NOTHING || one.profile === profile);
+  const total = all.length + failed.length;
   const title = t("inbox.title", { count: shown.length + failures.length });
   useEffect(() => {
     void loadInbox();
@@ -49,14 +51,14 @@ export function InboxScreen() {
     };
   }, [title]);
   const choose = (next: string) => setSearch(next === NOTHING ? {} : { profile: next }, { replace: true });
-  const agents = agentsOf(all, profile, useAskers());
+  const agents = agentsOf(all, failed, profile, useAskers());
   const ready = loading === "ready" || all.length > 0;
   return (
     <>
-      <Filter total={all.length} agents={agents} profile={profile} onChoose={choose} />
+      <Filter total={total} agents={agents} profile={profile} onChoose={choose} />
       <main className="work inbox" id="work" aria-labelledby="title">
         <Bar title={ready ? title : t("nav.inbox")} />
-        {agents.length > 1 && <Tabs total={all.length} agents={agents} profile={profile} onChoose={choose} />}
+        {agents.length > 1 && <Tabs total={total} agents={agents} profile={profile} onChoose={choose} />}
         {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrolling area is reached by keyboard */}
         <div className="scroll" tabIndex={0} role="group" aria-label={t("nav.inbox")}>
           <div className="column">
@@ -69,7 +71,7 @@ export function InboxScreen() {
             )}
             <Failures failures={failures} />
             {ready && shown.length + failures.length === 0 && (
-              <Empty filtered={profile !== NOTHING && all.length > 0} onAll={choose} />
+              <Empty filtered={profile !== NOTHING && total > 0} onAll={choose} />
             )}
             {ready && <Waiting requests={shown} />}
             {done.length > 0 && <Done requests={done} />}
@@ -112,16 +114,17 @@ interface Agent {
 /** The agents of what waits, and the chosen one, by name. */
 function agentsOf(
   requests: readonly PersonRequest[],
+  failures: readonly ScheduleFailure[],
   chosen: string,
   askerOf: (request: PersonRequest) => string | null,
 ): Agent[] {
   const agents = new Map<string, Agent>();
-  for (const request of requests) {
-    const { profile } = request;
-    if (profile === null) continue;
-    const known = agents.get(profile) ?? { slug: profile, name: askerOf(request) ?? profile, count: 0 };
-    agents.set(profile, { ...known, count: known.count + 1 });
-  }
+  const count = (slug: string, name: string | null) => {
+    const known = agents.get(slug) ?? { slug, name: name ?? slug, count: 0 };
+    agents.set(slug, { ...known, count: known.count + 1 });
+  };
+  for (const request of requests) if (request.profile !== null) count(request.profile, askerOf(request));
+  for (const failure of failures) count(failure.profile, failure.profile_name);
   if (chosen !== NOTHING && !agents.has(chosen)) agents.set(chosen, { slug: chosen, name: chosen, count: 0 });
   return [...agents.values()].sort((a, b) => a.name.localeCompare(b.name));
 }

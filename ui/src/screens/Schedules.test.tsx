@@ -180,10 +180,12 @@ describe("failed schedules in the inbox", () => {
   it("are told with their cause and the way to the run, and count", async () => {
     await openInbox();
     const section = screen.getByRole("region", { name: "Failed schedules" });
-    expect(section).toHaveTextContent(/Daily report has failed 3 times, last at its time of January 5/);
+    expect(section).toHaveTextContent(/Daily report failed 3 times, last January 5/);
     expect(section).toHaveTextContent("No such topic.");
     expect(within(section).getByRole("link")).toHaveAttribute("href", "/runs/r7");
     expect(screen.getByRole("heading", { level: 1 })).toHaveTextContent("1 waits for you");
+    expect(screen.getByRole("button", { name: /^Waits for you\s*1$/ })).toBeVisible();
+    expect(screen.getByRole("button", { name: /^Daily report\s*1$/ })).toBeVisible();
   });
 
   it("are put away, and come back where the server did not do it", async () => {
