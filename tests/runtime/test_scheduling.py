@@ -17,6 +17,7 @@ from planwerk.runtime.ports import RunFilter, RunRecord
 from planwerk.runtime.profiles import Profile, ProfileArtifact
 from planwerk.runtime.schedule_state import Occurrence
 from planwerk.runtime.scheduling import ProfileHasNoSchedule, Schedules, ScheduleStillRunning
+from planwerk.testing import ScriptedModel
 from planwerk.testing.virtual_clock import virtual_time
 from planwerk.workflow import entries as journal
 from planwerk.workflow.agents import AgentInTheLoop
@@ -146,7 +147,7 @@ async def house(storage: Path | None) -> AsyncIterator[House]:
     WORKED.clear()
     with virtual_time():
         clock = Clock("2026-12-01T05:00:00+00:00")
-        app = Planwerk((Report, Editor), storage=storage, clock=clock)
+        app = Planwerk((Report, Editor), storage=storage, model=ScriptedModel([]), clock=clock)
         await app.start(keep_schedules=False)
         try:
             yield House(app, clock)
@@ -632,7 +633,9 @@ async def test_of_two_servers_on_one_file_one_keeps_the_schedules_and_the_other_
     WORKED.clear()
     with virtual_time():
         clock = Clock("2026-12-01T05:00:00+00:00")
-        first, second = (Planwerk((Report,), storage=tmp_path / "data.db", clock=clock) for _ in range(2))
+        first, second = (
+            Planwerk((Report,), storage=tmp_path / "data.db", model=ScriptedModel([]), clock=clock) for _ in range(2)
+        )
         await first.start()
         await House(first, clock).profile(cron="0 * * * *")
         await second.start()
@@ -657,12 +660,12 @@ async def test_a_server_that_comes_back_catches_up_what_its_death_left(tmp_path:
     WORKED.clear()
     with virtual_time():
         clock = Clock("2026-12-01T05:00:00+00:00")
-        async with Planwerk((Report,), storage=tmp_path / "data.db", clock=clock) as app:
+        async with Planwerk((Report,), storage=tmp_path / "data.db", model=ScriptedModel([]), clock=clock) as app:
             await House(app, clock).profile(cron="0 * * * *", catch_up_seconds=2 * 3_600)
             await asyncio.sleep(3_700)
         clock.put_forward(hours=5, minutes=10)
 
-        async with Planwerk((Report,), storage=tmp_path / "data.db", clock=clock) as app:
+        async with Planwerk((Report,), storage=tmp_path / "data.db", model=ScriptedModel([]), clock=clock) as app:
             house = House(app, clock)
             await house.ended(2)
 
