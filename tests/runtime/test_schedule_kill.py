@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from planwerk.access.actors import UserActor
 from planwerk.app import DEFAULT_TENANT
 from planwerk.runtime.ports import RunFilter
@@ -20,6 +22,7 @@ EVENING = 1_796_079_600_000_000
 NIGHTS = 12
 
 
+@pytest.mark.soak
 async def test_whichever_call_a_killed_process_made_last_each_night_has_one_run(tmp_path: Path) -> None:
     file = tmp_path / "data.db"
     async with served(file, EVENING) as planwerk:
