@@ -172,7 +172,6 @@ class Play:
         self._class_counts: dict[str, int] = {}
         self._requests: list[int] = []
         self._calls: dict[int, tuple[str, int]] = {}
-        self._ids = itertools.count(1)
 
     def begin(self) -> list[str]:
         self._publish(self.notation.cls(self.start)(), None)
@@ -245,7 +244,7 @@ class Play:
         self.schedule.apply(entry)
 
     def _decide(self) -> list[str]:
-        decision = self.schedule.decide(lambda: f"x{next(self._ids)}")
+        decision = self.schedule.decide()
         due = self._take(decision)
         while self.asks:
             asked = self.asks.pop(0)

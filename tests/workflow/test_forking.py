@@ -30,8 +30,12 @@ def opened(entries: Entries) -> journal.Entry:
 
 
 def ids(entries: Entries) -> set[str]:
-    found = {entry.id for entry in entries if isinstance(entry, journal.EventPublished)}
-    return {str(one) for one in found} | {e.execution for e in entries if isinstance(e, journal.ExecutionDue)}
+    return {str(entry.id) for entry in entries if isinstance(entry, journal.EventPublished) and entry.id}
+
+
+def due_by_place(entries: Entries) -> dict[str, str]:
+    due = enumerate(entries, start=1)
+    return {entry.execution: str(place) for place, entry in due if isinstance(entry, journal.ExecutionDue)}
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -45,9 +49,10 @@ async def test_at_every_position_the_new_run_stands_where_the_other_stood(case: 
         assert replay(new, composition).divergence is None
         old, again = fold(composition, entries[: made.position]), fold(composition, new)
         assert [one.step.name for one in again.in_flight.values()] == [one.step.name for one in old.in_flight.values()]
-        due_in_old = [one.step.name for one in old.decide_all(new_id).due]
-        assert [one.step.name for one in again.decide_all(new_id).due] == due_in_old
+        due_in_old = [one.step.name for one in old.decide_all().due]
+        assert [one.step.name for one in again.decide_all().due] == due_in_old
         assert ids(new[1:]).isdisjoint(ids(entries))
+        assert all(name == place for name, place in due_by_place(new).items())
         assert {getattr(entry, "at", None) for entry in new[1:]} == {7}
         kinds = Counter(type(entry.event) for entry in new if isinstance(entry, journal.EventPublished))
         kept = [e for e in entries[: made.position] if isinstance(e, journal.EventPublished) and not e.shown]

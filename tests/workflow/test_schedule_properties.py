@@ -57,7 +57,7 @@ def test_a_fan_out_of_ten_thousand_is_joined_once_in_its_order() -> None:
         published = journal.EventPublished(event, execution.id, 0, execution=execution.id)  # pyright: ignore[reportArgumentType] - any id will do
         play.schedule.apply(published)
         play.schedule.apply(journal.ExecutionFinished(execution.id, 0, 1, (play.schedule.position,)))
-        due += [made.step.name for made in play.schedule.decide(lambda: "join").due]
+        due += [made.step.name for made in play.schedule.decide().due]
 
     assert due == ["join"]
     joined = next(iter(play.schedule.in_flight.values())).binding[1]
@@ -188,7 +188,7 @@ def _folded(play: Play) -> Hashable:
     again = RunSchedule(play.composition)
     for entry in play.journal:
         again.apply(entry)
-    decision = again.decide_all(lambda: "new")
+    decision = again.decide_all()
     assert decision.due == [], [entry_of(made) for made in decision.due]
     assert (decision.fault is None) == (play.fault is None)
     return _state(again)

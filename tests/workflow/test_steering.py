@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 
 import pytest
 from hypothesis import given
@@ -138,7 +137,6 @@ class Played:
         self.entries: list[journal.Entry] = []
         self.due: list[Execution] = []
         self.fault: str | None = None
-        self._ids = itertools.count()
         self.publish(START)
 
     def publish(self, event: Event, execution: Execution | None = None) -> None:
@@ -147,7 +145,7 @@ class Played:
         if execution is not None:
             self._apply(journal.ExecutionFinished(execution.id, 0, 1, (self.schedule.position,)))
             self.due.remove(execution)
-        decision = self.schedule.decide(lambda: f"x{next(self._ids)}")
+        decision = self.schedule.decide()
         self.entries += map(entry_of, decision.due)
         self.due += decision.due
         self.fault = decision.fault.code if decision.fault is not None else self.fault

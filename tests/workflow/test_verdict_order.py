@@ -47,13 +47,12 @@ class _Live:
         self.composition = compose(VerdictAgent, VerdictStart)
         self.schedule = RunSchedule(self.composition)
         self.entries: list[journal.Entry] = []
-        self._numbers = itertools.count()
 
     def record(self, *entries: journal.Entry) -> Decision:
         for entry in entries:
             self.schedule.apply(entry)
             self.entries.append(entry)
-        decision = self.schedule.decide(lambda: f"x{next(self._numbers)}")
+        decision = self.schedule.decide()
         self.entries += [entry_of(made) for made in decision.due]
         return decision
 
@@ -74,5 +73,5 @@ def test_a_run_taken_over_between_verdicts_remembers_the_event_taken_last(order:
         live.record(journal.PreconditionAnswered(answered.step.name, 0, answered.positions, place > 0, 0))
 
         folded = fold(live.composition, live.entries)
-        folded.decide_all(lambda: "new")
+        folded.decide_all()
         assert state_of(folded) == state_of(live.schedule)

@@ -28,7 +28,7 @@ class Attempt:
     """When the next one is to begin; 0 where the last has not failed."""
 
 
-def wait_seconds(retry: Retry, failures: int, execution: ExecutionId) -> float:
+def wait_seconds(retry: Retry, failures: int, execution: str) -> float:
     """How long to wait after so many failures: twice as long each time, and up to a tenth more.
 
     The share more is drawn from the execution's id: the same whoever asks, and another for what failed beside it.

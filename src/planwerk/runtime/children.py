@@ -26,7 +26,7 @@ from planwerk.workflow import entries as journal
 from planwerk.workflow.agents import AgentEndedEvent, AgentFailedEvent, AgentInTheLoop, AgentUsage
 from planwerk.workflow.errors import PlanwerkError, ScheduleError
 from planwerk.workflow.events import Event, ExceptionEvent, StartEvent, StopEvent
-from planwerk.workflow.ids import EventId, RunId, new_id
+from planwerk.workflow.ids import EventId, RunId
 
 log = logging.getLogger(__name__)
 
@@ -127,7 +127,7 @@ class Children:
             return
         if asked.thread == "same":
             opened.context_thread = parent.thread or parent.context_thread or f"run:{parent.run}"
-        entries: list[journal.Entry] = [opened, journal.EventPublished(start, EventId(new_id()), opened.at)]
+        entries: list[journal.Entry] = [opened, journal.EventPublished(start, journal.BY_POSITION, opened.at)]
         # One after the other: a run in the queue without a journal would be taken out of it. Who dies in between is
         # followed by an owner that puts it in.
         with contextlib.suppress(JournalError):  # it was opened before
@@ -173,7 +173,7 @@ class Children:
         asked, now = cast("AgentInTheLoop", request.event), self._clock()
         start = asked.start if asked.start is not None else StartEvent()
         opened = opened_for(asked, parent, run, None, start, now, request=request.id)
-        entries: list[journal.Entry] = [opened, journal.EventPublished(start, EventId(new_id()), now)]
+        entries: list[journal.Entry] = [opened, journal.EventPublished(start, journal.BY_POSITION, now)]
         entries += closing_entries(entries, stopped_by(who), now)
         try:
             await self._journal.append(run, entries, expected_version=0, fence=0)

@@ -11,7 +11,7 @@ from planwerk.runtime.tally import Tally
 from planwerk.workflow import entries as journal
 from planwerk.workflow.errors import PlanwerkError, WorkflowError
 from planwerk.workflow.events import Event, ExceptionEvent, StopEvent
-from planwerk.workflow.ids import EventId, ExecutionId, new_id
+from planwerk.workflow.ids import ExecutionId
 from planwerk.workflow.journal_text import write_entries
 
 log = logging.getLogger(__name__)
@@ -133,7 +133,7 @@ def closing_entries(found: Sequence[journal.Entry], stop: ExceptionEvent, now: i
     entries: list[journal.Entry] = []
     if reached is None:
         reached = stop
-        entries = [journal.EventPublished(stop, EventId(new_id()), now), journal.StopReached(len(found) + 1, now)]
+        entries = [journal.EventPublished(stop, journal.BY_POSITION, now), journal.StopReached(len(found) + 1, now)]
     entries += [journal.ExecutionFailed(execution, now, cancelled()) for execution in open_executions]
     status, info = outcome_of(reached)
     entries.append(ended := journal.RunEnded(status, now, info))

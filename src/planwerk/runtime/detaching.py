@@ -32,7 +32,7 @@ from planwerk.workflow import entries as journal
 from planwerk.workflow.agents import Detached
 from planwerk.workflow.errors import PlanwerkError
 from planwerk.workflow.events import Event, StartEvent
-from planwerk.workflow.ids import EventId, RunId, derived_id, new_id
+from planwerk.workflow.ids import EventId, RunId, derived_id
 
 DETACHED: Final = SystemActor(name="detached")
 LINE: Final = "detached"
@@ -176,9 +176,9 @@ class Detaching:
                 raise
             start = asked.start if asked.start is not None else StartEvent()
             opened = detached_opened(replace(order, retries=0), asked, parent, None, start, now)
-            first: list[journal.Entry] = [opened, journal.EventPublished(start, EventId(new_id()), now)]
+            first: list[journal.Entry] = [opened, journal.EventPublished(start, journal.BY_POSITION, now)]
             return [*first, *closing_entries(first, exception_event(error_info(error)), now)]
-        return [opened, journal.EventPublished(start, EventId(new_id()), now)]
+        return [opened, journal.EventPublished(start, journal.BY_POSITION, now)]
 
     async def _open_alone(self, run: RunId, entries: Sequence[journal.Entry]) -> None:
         """Write a run's first entries without letting it in; one that was opened before stays as it is."""
@@ -195,7 +195,7 @@ class Detaching:
         now = self._clock()
         again, wait = next_attempt(opened, now)
         start = cast("journal.EventPublished", (await self._journal.read(opened.run))[1])
-        await self._open_alone(again.run, [again, journal.EventPublished(start.event, EventId(new_id()), now)])
+        await self._open_alone(again.run, [again, journal.EventPublished(start.event, journal.BY_POSITION, now)])
         if order.order_key is None or await self._replace(opened.tenant, order.order_key, opened.run, again.run):
             await self._queue.enqueue(again.run, not_before_microseconds=now + round(wait * 1e6))
 

@@ -46,7 +46,7 @@ from planwerk.workflow.blueprint import AgentConfig
 from planwerk.workflow.errors import PlanwerkError, ScheduleError, WorkflowError
 from planwerk.workflow.events import ControlEvent, DisplayEvent, Event, StepWarningEvent, StopEvent
 from planwerk.workflow.fitting import changed_fingerprint, refuse_misfit
-from planwerk.workflow.ids import EventId, ExecutionId, RunId, new_id
+from planwerk.workflow.ids import EventId, ExecutionId, RunId, id_in_run, new_id
 from planwerk.workflow.requests import OutsideRequest
 from planwerk.workflow.schedule import Decision, RunSchedule, entry_of
 from planwerk.workflow.seen import Execution
@@ -158,7 +158,7 @@ class RunDriver:
         self.tally.count(opened)
         now = self._clock()
         self._record(opened)
-        self._record(journal.EventPublished(start, EventId(self._make_id()), now))
+        self._record(journal.EventPublished(start, journal.BY_POSITION, now))
         self._arm_deadline()
         self._decide(now)
         await self._appends.flush(self)
@@ -202,7 +202,7 @@ class RunDriver:
             self._arm_deadline()
             for execution in list(self.schedule.in_flight.values()):
                 self._start_again(execution, attempts[execution.id], now)
-            self._follow(self.schedule.decide_all(self._make_id), now)
+            self._follow(self.schedule.decide_all(), now)
         await self._appends.flush(self)
 
     @property
@@ -415,7 +415,7 @@ class RunDriver:
             if self._show_ephemeral is not None:
                 self._show_ephemeral(self, event)
             return
-        self._record(journal.EventPublished(event, EventId(self._make_id()), self._clock(), execution.id, shown=True))
+        self._record(journal.EventPublished(event, journal.BY_POSITION, self._clock(), execution.id, shown=True))
         self._appends.flush_soon(self)
 
     def model_called(self, call: journal.ModelCalled) -> None:
@@ -427,22 +427,34 @@ class RunDriver:
     def _land(self, execution: Execution, attempt: int, outputs: list[Event]) -> None:
         """An execution ended well: its events, its end and what they make due are one append (E4.1)."""
         now = self._clock()
+        schedule = self.schedule
         positions: list[int] = []
         for event in outputs:
             if isinstance(event, ControlEvent):
-                late = self.schedule.stop is not None and not event.leaves_run
-                self._record(journal.EventPublished(event, EventId(self._make_id()), now, execution.id, discarded=late))
-                positions.append(self.schedule.position)
-                if event.answered_by and not late:
-                    self._due_requests.note(self.schedule.position)
-                    self.agents.note(self.schedule.position)
+                published = journal.EventPublished(event, journal.BY_POSITION, now, execution.id)
+                if event.answered_by or event.leaves_run or schedule.stop is not None:
+                    self._record_special(published)
+                else:
+                    self._record(published)
+                positions.append(schedule.position)
             elif cast("DisplayEvent", event).ephemeral:
                 if self._show_ephemeral is not None:
                     self._show_ephemeral(self, cast("DisplayEvent", event))
             else:
-                self._record(journal.EventPublished(event, EventId(self._make_id()), now, execution.id))
+                self._record(journal.EventPublished(event, journal.BY_POSITION, now, execution.id))
         self._record(journal.ExecutionFinished(execution.id, now, attempt, tuple(positions)))
         self._after_landing(now)
+
+    def _record_special(self, published: journal.EventPublished) -> None:
+        """One that something outside will name, or that comes after the stop."""
+        event = published.event
+        published.discarded = self.schedule.stop is not None and not event.leaves_run
+        if event.answered_by or event.leaves_run:
+            published.id = EventId(self._make_id())
+        self._record(published)
+        if event.answered_by and not published.discarded:
+            self._due_requests.note(self.schedule.position)
+            self.agents.note(self.schedule.position)
 
     def _land_failed(self, execution: Execution, attempt: int, error: journal.ErrorInfo) -> None:
         if execution.id in self.schedule.in_flight:
@@ -453,7 +465,8 @@ class RunDriver:
     def _after_landing(self, now: int) -> None:
         stop = self.schedule.stop
         if stop is None:
-            self._decide(now)
+            if not self.schedule.is_settled:
+                self._decide(now)
         elif not self._stopped:
             self._stopped = True
             self._status, self._error = outcome_of(stop)
@@ -469,7 +482,7 @@ class RunDriver:
         may_help = isinstance(error, StepTimedOut) or not isinstance(error, WorkflowError)
         if failures <= ready.retry.times and may_help and not self._closing:
             self._failures[execution.id] = failures
-            wait = wait_seconds(ready.retry, failures, execution.id)
+            wait = wait_seconds(ready.retry, failures, id_in_run(self.run, execution.id))
             now = self._clock()
             self._record(journal.AttemptFailed(execution.id, attempt, now, info, now + int(wait * 1e6)))
             await self._try_again(execution, attempt + 1, wait)
@@ -504,7 +517,7 @@ class RunDriver:
 
     def _warn(self, ready: ReadyStep, execution: Execution, info: journal.ErrorInfo) -> None:
         warning = StepWarningEvent(step=ready.name, code=info.code, message=info.message)
-        self._record(journal.EventPublished(warning, EventId(self._make_id()), self._clock(), execution.id, shown=True))
+        self._record(journal.EventPublished(warning, journal.BY_POSITION, self._clock(), execution.id, shown=True))
 
     async def _ask(self, execution: Execution) -> None:
         """Ask a precondition; its verdict is an entry like any other (E3.6)."""
@@ -539,7 +552,7 @@ class RunDriver:
         self._pending.append(entry)
 
     def _decide(self, now: int) -> None:
-        self._follow(self.schedule.decide(self._make_id), now)
+        self._follow(self.schedule.decide(), now)
 
     def _follow(self, decision: Decision, now: int) -> None:
         if decision.due:
@@ -693,7 +706,7 @@ class RunDriver:
 
     def _record_answer(self, request: int, event: Event, actor: dict[str, Any] | None = None) -> int:
         now = self._clock()
-        self._record(journal.EventPublished(event, EventId(self._make_id()), now, answers=request, actor=actor))
+        self._record(journal.EventPublished(event, journal.BY_POSITION, now, answers=request, actor=actor))
         self.tally.agent_used(event)
         return now
 
@@ -706,7 +719,7 @@ class RunDriver:
         if self._closing or self._stopped:
             return
         now = self._clock()
-        self._record(journal.EventPublished(stop, EventId(self._make_id()), now))
+        self._record(journal.EventPublished(stop, journal.BY_POSITION, now))
         self._stopped = True
         self._status, self._error = status, outcome_of(stop)[1]
         self._record(journal.StopReached(self.schedule.position, now))

@@ -52,6 +52,7 @@ class ExecutionContext:
     start: Event
     config: AgentConfig
     execution: ExecutionId
+    """As the run's journal names it."""
     attempt: int
     step: str
     """Full name: `begin`, `Memory.search`."""

@@ -198,6 +198,6 @@ def _first_steps(entries: Sequence[journal.Entry], composition: Composition) -> 
     for entry in entries:
         schedule.apply(entry)
     open_before = [execution.step.name for execution in schedule.in_flight.values()]
-    decision = schedule.decide_all(new_id)
+    decision = schedule.decide_all()
     named = [execution.step.name for execution in (*decision.due, *decision.asks)]
     return tuple(dict.fromkeys([*open_before, *named]))

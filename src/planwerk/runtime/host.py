@@ -138,7 +138,7 @@ class Host:
             expires=None if forget_after_seconds is None else now + round(forget_after_seconds * 1e6),
         )
         if run_id is None or not await self._was_accepted(run):
-            entries: list[journal.Entry] = [opened, journal.EventPublished(event, EventId(new_id()), opened.at)]
+            entries: list[journal.Entry] = [opened, journal.EventPublished(event, journal.BY_POSITION, opened.at)]
             await self._records.put(record_of(opened))
             await open_run(self._journal, self._queue, run, entries)
         return run

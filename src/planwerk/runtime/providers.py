@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from planwerk.runtime.errors import NotProvided
 from planwerk.runtime.execution import ExecutionContext, ExecutionInfo
 from planwerk.workflow.blueprint import AgentConfig, StepConfig
+from planwerk.workflow.ids import ExecutionId, id_in_run
 from planwerk.workflow.steps import Injected, Signature
 
 Injector = Callable[[ExecutionContext], object]
@@ -79,4 +80,5 @@ def _nothing(context: ExecutionContext) -> object:
 
 
 def _execution_info(context: ExecutionContext) -> object:
-    return ExecutionInfo(context.execution, context.attempt, context.step)
+    identity = ExecutionId(id_in_run(context.run.run, context.execution))
+    return ExecutionInfo(identity, context.attempt, context.step)

@@ -39,7 +39,7 @@ from planwerk.workflow import entries as journal
 from planwerk.workflow.composition import compose
 from planwerk.workflow.errors import PlanwerkError
 from planwerk.workflow.events import StartEvent
-from planwerk.workflow.ids import EventId, RunId, new_id
+from planwerk.workflow.ids import RunId, new_id
 from planwerk.workspace.workspaces import Workspaces
 
 log = logging.getLogger(__name__)
@@ -305,10 +305,10 @@ class Schedules:
                 raise profile.problem
             start = start_of(schedule, profile.blueprint)
         except PlanwerkError as error:
-            first = (opened, journal.EventPublished(StartEvent(), EventId(new_id()), now))
+            first = (opened, journal.EventPublished(StartEvent(), journal.BY_POSITION, now))
             return (*first, *closing_entries(first, exception_event(error_info(error)), now))
         opened.fingerprint = compose(profile.blueprint, type(start)).fingerprint
-        return opened, journal.EventPublished(start, EventId(new_id()), now)
+        return opened, journal.EventPublished(start, journal.BY_POSITION, now)
 
 
 class Scheduler:

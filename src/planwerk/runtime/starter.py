@@ -25,7 +25,7 @@ from planwerk.workflow.codec import read_event
 from planwerk.workflow.composition import compose
 from planwerk.workflow.errors import PlanwerkError
 from planwerk.workflow.events import Event, ExceptionEvent, StopEvent, UnknownEvent
-from planwerk.workflow.ids import EventId, RunId, ThreadId, WorkspaceId, new_id
+from planwerk.workflow.ids import RunId, ThreadId, WorkspaceId
 from planwerk.workspace.ports import FeedItem
 from planwerk.workspace.rules.errors import NotFound
 from planwerk.workspace.rules.events import RequestAnswered, RunEnded, RunRequested, RunSteered, StopRequested
@@ -218,7 +218,7 @@ class Starter:
         if opened is None:
             return None
         first, start = opened
-        entries: list[journal.Entry] = [first, journal.EventPublished(start, EventId(new_id()), first.at)]
+        entries: list[journal.Entry] = [first, journal.EventPublished(start, journal.BY_POSITION, first.at)]
         if run.stop_requested_by is not None:
             entries += self._ended_at_once(stopped_by(run.stop_requested_by.name), "stopped")
         return entries
@@ -292,7 +292,7 @@ class Starter:
         stop = ExceptionEvent(
             code=error.code, message=error.message, what_to_do=error.what_to_do, http_status=error.http_status
         )
-        entries: list[journal.Entry] = [opened, journal.EventPublished(start, EventId(new_id()), opened.at)]
+        entries: list[journal.Entry] = [opened, journal.EventPublished(start, journal.BY_POSITION, opened.at)]
         await open_run(self._journal, self._queue, run.id, [*entries, *self._ended_at_once(stop, "failed")])
         self._opened.add(run.id)
 
@@ -302,7 +302,7 @@ class Starter:
         if isinstance(stop, ExceptionEvent):
             info = journal.ErrorInfo(stop.code, stop.message, stop.what_to_do, stop.error_type, stop.http_status)
         return [
-            journal.EventPublished(stop, EventId(new_id()), now),
+            journal.EventPublished(stop, journal.BY_POSITION, now),
             journal.StopReached(3, now),
             journal.RunEnded(status, now, info, (), Tally().summary()),
         ]

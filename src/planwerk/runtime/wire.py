@@ -17,6 +17,7 @@ from planwerk.workflow.codec import wire_type, write_event
 from planwerk.workflow.composition import compose
 from planwerk.workflow.errors import DefinitionError
 from planwerk.workflow.events import DisplayEvent, Event
+from planwerk.workflow.ids import derived_id, id_in_run
 from planwerk.workflow.people import AskPersonEvent
 from planwerk.workflow.plan import StepPlan
 from planwerk.workflow.requests import OutsideRequest
@@ -42,6 +43,7 @@ class RunWire:
         """Requests of capabilities, and the name of the call they open."""
         self._ids: dict[int, str] = {}
         self._executions: dict[str, journal.ExecutionDue] = {}
+        self._execution_ids: dict[str, str] = {}
         self._attempts: dict[str, int] = {}
         self._position = 0
 
@@ -51,12 +53,12 @@ class RunWire:
         self._learn(entry)
         kind, data = self._content(entry)
         opened = self._opened
-        execution = getattr(entry, "execution", None)
+        name = getattr(entry, "execution", None)
         scope = self._scope_of(entry)
         at = getattr(entry, "at", None) or (opened.at if opened is not None else 0)
         return {
             "position": self._position,
-            "id": getattr(entry, "id", None) or f"{opened.run if opened else ''}/{self._position}",
+            "id": self._id_of(entry),
             "type": kind,
             "time": wire_time(at),
             "tenant": opened.tenant if opened else None,
@@ -65,7 +67,7 @@ class RunWire:
             "run": opened.run if opened else None,
             "call": self._ids.get(scope) if scope else None,
             "actor": getattr(entry, "actor", None) or (opened.actor if opened else None),
-            "cause": execution,
+            "cause": self._execution_id(name) if name is not None else None,
             "traceparent": opened.traceparent if opened else None,
             "v": 1,
             **self._shown(entry),
@@ -76,12 +78,24 @@ class RunWire:
         """Envelopes of a journal read from its beginning; those up to `after` are left out."""
         return [envelope for envelope in map(self.convert, entries) if envelope["position"] > after]
 
+    def _id_of(self, entry: journal.Entry) -> str:
+        run = self._opened.run if self._opened is not None else ""
+        if isinstance(entry, journal.EventPublished):
+            return entry.id or derived_id(run, str(self._position))
+        return f"{run}/{self._position}"
+
+    def _execution_id(self, name: str) -> str:
+        known = self._execution_ids.get(name)
+        if known is None:
+            known = self._execution_ids[name] = id_in_run(self._opened.run if self._opened is not None else "", name)
+        return known
+
     def _learn(self, entry: journal.Entry) -> None:
         match entry:
             case journal.RunOpened():
                 self._opened = entry
             case journal.EventPublished():
-                self._ids[self._position] = entry.id
+                self._ids[self._position] = self._id_of(entry)
                 if not self._steps:
                     self._learn_steps(entry.event)
                 self._learn_call(entry)
@@ -166,7 +180,7 @@ class RunWire:
             case journal.ExecutionDue():
                 return "execution_due", self._due(entry)
             case journal.ExecutionStarted():
-                return "execution_started", {"execution": entry.execution, "attempt": entry.attempt}
+                return "execution_started", self._ending(entry.execution, entry.attempt)
             case journal.AttemptFailed():
                 retry_at = wire_time(entry.retry_at)
                 return "execution_failed", self._ending(
@@ -199,7 +213,7 @@ class RunWire:
                 return "stop_reached", {"event": entry.event}
             case journal.ModelCalled():
                 return "model_called", {
-                    "execution": entry.execution,
+                    "execution": self._execution_id(entry.execution),
                     "model": entry.model,
                     "purpose": entry.purpose,
                     "usage": entry.usage,
@@ -216,7 +230,7 @@ class RunWire:
         label = step.spec.label.text(self._locale) if step is not None else entry.step.rpartition(".")[2]
         capability, _, _ = entry.step.rpartition(".")
         return {
-            "execution": entry.execution,
+            "execution": self._execution_id(entry.execution),
             "step": entry.step,
             "label": label,
             "icon": step.spec.icon if step is not None else None,
@@ -230,7 +244,7 @@ class RunWire:
     def _ending(self, execution: str, attempt: int, **more: Any) -> dict[str, Any]:
         error = more.pop("error", None)
         return {
-            "execution": execution,
+            "execution": self._execution_id(execution),
             "attempt": attempt,
             **({"error": asdict(error)} if error is not None else {}),
             **more,

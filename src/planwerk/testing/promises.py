@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from planwerk.runtime.agents import child_id
@@ -225,7 +225,7 @@ def _folds_to_the_same(outcome: Outcome, composition: Composition, folds: int) -
             schedule = fold(composition, prefix)
             if schedule.ended:
                 continue
-            decision = schedule.decide_all(_numbered())
+            decision = schedule.decide_all()
         except PlanwerkError as error:
             yield f"every prefix folds (E7.2): the first {version} entries give {error}"
             continue
@@ -239,11 +239,6 @@ def _folds_to_the_same(outcome: Outcome, composition: Composition, folds: int) -
                 f"the journal folds to the live state (E7.2): after {version} entries\n"
                 f"    live   {outcome.live[version]}\n    folded {state_of(schedule)}"
             )
-
-
-def _numbered() -> Callable[[], str]:
-    numbers = iter(range(1_000_000))
-    return lambda: f"new-{next(numbers)}"
 
 
 def _event(entries: list[journal.Entry], position: int) -> Any:

@@ -1,7 +1,9 @@
 """A run's journal: entries in order, from which the run is rebuilt (E7.1, E7.2).
 
 Positions count from 1 without gaps; an entry's position is its place. Events are named by the position of the
-`EventPublished` entry that holds them, so a binding is a tuple of positions per parameter.
+`EventPublished` entry that holds them, so a binding is a tuple of positions per parameter; executions by that of the
+entry that made them due. Only what is known outside has an id of its own: what asks for an answer or a run, and what
+came from outside under one. Readers derive the others' (`ids.derived_id` of the run and the name).
 
 One append holds what one thing caused: published events, then the end of the execution that published them, then the
 executions it made due. Rules never read a clock: times are microseconds since the epoch, given by the driver.
@@ -11,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from planwerk.workflow.events import Event
 from planwerk.workflow.ids import EventId, ExecutionId, RunId
@@ -21,6 +23,10 @@ Binding = tuple[tuple[int, ...], ...]
 """Per event parameter of the step, in order, the positions of the events it took; `()` for None or an empty list."""
 
 RunStatus = Literal["running", "waiting", "completed", "failed", "stopped"]
+
+
+BY_POSITION: Final = EventId("")
+"""For an event that needs no id of its own."""
 
 
 @dataclass(slots=True)
@@ -88,6 +94,7 @@ class EventPublished:
 
     event: Event
     id: EventId
+    """Its own, or `BY_POSITION`."""
     at: Microseconds
     execution: ExecutionId | None = None
     """The execution that returned or showed it; None for the start event and for answers from outside."""
@@ -106,6 +113,7 @@ class ExecutionDue:
     """A step is to be executed with these events."""
 
     execution: ExecutionId
+    """The position of this entry as text; a UUID in journals of old."""
     step: str
     """Full name: `begin`, `Memory.search`."""
     scope: int

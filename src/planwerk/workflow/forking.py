@@ -109,6 +109,8 @@ class _Copying:
         self._make_id = make_id
         self._positions: dict[int, int] = {0: 0, 1: 1}
         self._executions: dict[ExecutionId, ExecutionId] = {}
+        self._place = FIRST
+        """Position of the entry that is copied, in the new journal."""
         ended = (journal.ExecutionFinished, journal.ExecutionFailed)
         self._landed = {entry.execution for entry in entries if isinstance(entry, ended)}
         self._has_open = False
@@ -116,10 +118,11 @@ class _Copying:
     def copy(self) -> list[journal.Entry]:
         copied: list[journal.Entry] = []
         for position, entry in enumerate(self._entries[1:], start=FIRST):
+            self._place = len(copied) + FIRST
             again = self._copied(entry)
             if again is not None:
                 copied.append(again)
-                self._positions[position] = len(copied) + 1
+                self._positions[position] = self._place
         # Whoever takes the run begins these anew: no worker died under them.
         return [*copied, journal.OwnershipReleased(0, self._at)] if self._has_open else copied
 
@@ -128,7 +131,7 @@ class _Copying:
             case journal.EventPublished():
                 return self._published(entry)
             case journal.ExecutionDue():
-                execution = self._executions[entry.execution] = ExecutionId(self._make_id())
+                execution = self._executions[entry.execution] = ExecutionId(str(self._place))
                 self._has_open |= entry.execution not in self._landed
                 scope, binding = self._positions[entry.scope], self._binding(entry.binding)
                 return journal.ExecutionDue(execution, entry.step, scope, binding, self._at)
@@ -148,7 +151,7 @@ class _Copying:
             return None  # shown by an attempt that is executed again
         return replace(
             entry,
-            id=EventId(self._make_id()),
+            id=EventId(self._make_id()) if entry.id else entry.id,
             at=self._at,
             execution=self._executions[entry.execution] if entry.execution is not None else None,
             answers=self._positions[entry.answers] if entry.answers is not None else None,

@@ -55,6 +55,11 @@ def derived_id(base: str, *parts: str) -> str:
     return f"{time_text}-7{digest[13:16]}-{variant}{digest[16:19]}-{digest[19:31]}"
 
 
+def id_in_run(run: str, name: str) -> str:
+    """The id of an execution or an event that the run's journal names by its position there (E1.7)."""
+    return name if UUID7.fullmatch(name) else derived_id(run, name)
+
+
 class IdSource:
     """Makes UUIDv7s that grow strictly within one process (RFC 9562, §6.2, method 1).
 

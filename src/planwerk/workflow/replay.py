@@ -99,11 +99,13 @@ class _Replaying:
     def _decide(self) -> Divergence | None:
         schedule, taken_over = self._schedule, self._taken_over
         self._undecided = self._taken_over = False
-        decision = schedule.decide_all(self._next_id) if taken_over else schedule.decide(self._next_id)
+        decision = schedule.decide_all() if taken_over else schedule.decide()
         for execution in decision.due:
             expected, found = entry_of(execution), self._here()
             if not isinstance(found, journal.ExecutionDue) or _key(found) != _key(expected):
                 return self._differs(expected.step, _words(expected), found)
+            if found.execution != execution.id:
+                schedule.rename(execution, found.execution)
             self._at += 1
             self._executions += 1
         if decision.fault is None:
@@ -113,12 +115,6 @@ class _Replaying:
             step = getattr(decision.fault, "step", None)
             return self._differs(step, f"the run to end with {decision.fault.code}: {decision.fault.message}", found)
         return self._follow(found, is_fault=True)
-
-    def _next_id(self) -> str:
-        """The id that the journal has for the next execution; rules do not look at ids."""
-        ahead = self._schedule.position  # it has applied as many entries as the journal has before the next
-        found = self._entries[ahead] if ahead < len(self._entries) else None
-        return found.execution if isinstance(found, journal.ExecutionDue) else f"replayed-{ahead}"
 
     # What the journal has --------------------------------------------------------------------------------------------
 

@@ -397,48 +397,57 @@ class RunSchedule:
 
     # Decisions out -------------------------------------------------------------------------------------------------
 
-    def decide(self, make_id: Callable[[], str]) -> Decision:
-        """Say what is due by the entries applied so far, and apply it.
+    @property
+    def is_settled(self) -> bool:
+        """Seen at a glance: to decide now would say nothing, as all that could follow waits for what still works.
 
-        Args:
-            make_id: Gives the next execution id; ids are the driver's, so that the rules stay pure.
+        That is so after each of the thousands that a join waits for; False says nothing, `decide` looks closer.
         """
+        if len(self._touched) != 1 or self.asked or not self.in_flight or self._fault is not None:
+            return False
+        (scope,) = self._touched
+        if scope.direct or scope.candidates or scope.held or scope.parent is not None:
+            return False
+        return all(scope.plan.steps[index].awaited_steps & scope.working for index in scope.waiting)
+
+    def decide(self) -> Decision:
+        """Say what is due by the entries applied so far, and apply it."""
         decision = Decision()
         if self.stop is not None or self.ended:
             self._touched.clear()
             return decision
         while self._touched and self._fault is None:
             if len(self._touched) == 1:
-                self._decide_scope(self._touched.pop(), decision, make_id)
+                self._decide_scope(self._touched.pop(), decision)
             else:
                 touched, self._touched = self._touched, set()
                 for scope in sorted(touched, key=_deepest_first):
-                    self._decide_scope(scope, decision, make_id)
+                    self._decide_scope(scope, decision)
             if not self._touched and not self.in_flight and not decision.asks and self._fault is None:
                 self._look_for_stalls(decision)
         decision.fault = self._fault
         return decision
 
-    def decide_all(self, make_id: Callable[[], str]) -> Decision:
+    def decide_all(self) -> Decision:
         """Decide after a fold: every scope is looked at anew."""
         for scope in self._scopes.values():
             for key, cell in scope.cells.items():
                 if cell.new:
                     scope.candidates |= 1 << key[0]
             self._touched.add(scope)
-        return self.decide(make_id)
+        return self.decide()
 
-    def _decide_scope(self, scope: Scope, decision: Decision, make_id: Callable[[], str]) -> None:
+    def _decide_scope(self, scope: Scope, decision: Decision) -> None:
         if scope.direct:
             direct, scope.direct = scope.direct, []
             for step, seen in direct:
-                self._make_due(execution_of_one(scope, step, seen), decision, make_id)
+                self._make_due(execution_of_one(scope, step, seen), decision)
         if self.asked:
-            self._release_approved(scope, decision, make_id)
+            self._release_approved(scope, decision)
         if scope.candidates:
             if scope.held:
                 self._ask_held(scope, decision)
-            self._consider_candidates(scope, decision, make_id)
+            self._consider_candidates(scope, decision)
         while scope.waiting:
             ready, forced = ready_steps(scope)
             if not ready:
@@ -448,19 +457,19 @@ class RunSchedule:
             for index in ready:
                 if index in scope.waiting:
                     step = scope.plan.steps[index]
-                    self._start(scope, step, scope.end_waiting(step), decision, make_id, forced=forced)
-            self._consider_candidates(scope, decision, make_id)
+                    self._start(scope, step, scope.end_waiting(step), decision, forced=forced)
+            self._consider_candidates(scope, decision)
         if scope.held and scope.is_quiet:
             self._ask_held(scope, decision, changed_only=True)
         if scope.parent is not None:
             self._tell_caller(scope)
 
-    def _release_approved(self, scope: Scope, decision: Decision, make_id: Callable[[], str]) -> None:
+    def _release_approved(self, scope: Scope, decision: Decision) -> None:
         approved = [
             key for key, execution in self.asked.items() if execution.scope is scope and execution.asked_after >= 0
         ]
         for key in approved:
-            self._make_due(self.asked.pop(key), decision, make_id)
+            self._make_due(self.asked.pop(key), decision)
 
     def _ask_held(self, scope: Scope, decision: Decision, *, changed_only: bool = False) -> None:
         for held in list(scope.held):
@@ -468,13 +477,13 @@ class RunSchedule:
                 scope.held.remove(held)
                 self._ask(held, decision)
 
-    def _consider_candidates(self, scope: Scope, decision: Decision, make_id: Callable[[], str]) -> None:
+    def _consider_candidates(self, scope: Scope, decision: Decision) -> None:
         while scope.candidates:
             candidates, scope.candidates = scope.candidates, 0
             for index in bits(candidates):
-                self._consider(scope, scope.plan.steps[index], decision, make_id)
+                self._consider(scope, scope.plan.steps[index], decision)
 
-    def _consider(self, scope: Scope, step: StepPlan, decision: Decision, make_id: Callable[[], str]) -> None:
+    def _consider(self, scope: Scope, step: StepPlan, decision: Decision) -> None:
         if step.tracked < 0 and step.index in scope.waiting and not step.may_repeat:
             return
         round_number = eligible_round(scope, step)
@@ -485,7 +494,7 @@ class RunSchedule:
         else:
             if scope.waiting.get(step.index) == round_number:
                 scope.end_waiting(step)
-            self._start(scope, step, round_number, decision, make_id)
+            self._start(scope, step, round_number, decision)
 
     def _wait(self, scope: Scope, step: StepPlan, round_number: int) -> None:
         known = scope.waiting.get(step.index)
@@ -504,7 +513,6 @@ class RunSchedule:
         step: StepPlan,
         round_number: int,
         decision: Decision,
-        make_id: Callable[[], str],
         *,
         forced: bool = False,
     ) -> None:
@@ -522,7 +530,7 @@ class RunSchedule:
             if step.has_precondition:
                 self._ask(execution, decision)
             else:
-                self._make_due(execution, decision, make_id)
+                self._make_due(execution, decision)
         if step.tracked >= 0 or scope.fresh.get(step.index):
             scope.candidates |= step.bit if eligible_round(scope, step) is not None else 0
 
@@ -532,9 +540,9 @@ class RunSchedule:
         self.asked[(execution.step.name, execution.scope.position, execution.positions)] = execution
         decision.asks.append(execution)
 
-    def _make_due(self, execution: Execution, decision: Decision, make_id: Callable[[], str]) -> None:
-        execution.id = ExecutionId(make_id())
+    def _make_due(self, execution: Execution, decision: Decision) -> None:
         self.position += 1
+        execution.id = ExecutionId(str(self.position))
         self._record(execution)
         decision.due.append(execution)
 
@@ -562,6 +570,12 @@ class RunSchedule:
 
     def _deactivate(self, execution: Execution) -> None:
         execution.scope.deactivate(execution.step, execution.rounds, own_round=_own_round(execution))
+
+    def rename(self, execution: Execution, name: ExecutionId) -> None:
+        """Call a due execution as a journal does that was recorded when executions had ids of their own."""
+        del self.in_flight[execution.id]
+        execution.id = name
+        self.in_flight[name] = execution
 
     # Calls and stalls ----------------------------------------------------------------------------------------------
 

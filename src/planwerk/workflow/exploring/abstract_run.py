@@ -52,11 +52,10 @@ class Setting:
 class AbstractRun:
     """Where an abstract run stands, and what can happen next."""
 
-    def __init__(self, setting: Setting, schedule: RunSchedule, ids: int = 0) -> None:
+    def __init__(self, setting: Setting, schedule: RunSchedule) -> None:
         self.setting = setting
         self.schedule = schedule
         self.fault: PlanwerkError | None = None
-        self._ids = ids
         self._last_scope: Scope | None = None
         """The scope before anything was decided: a call that is over is gone afterwards."""
 
@@ -73,7 +72,7 @@ class AbstractRun:
 
     def after(self, move: Move) -> AbstractRun:
         """The run in which this happened next; this one stays as it is."""
-        twin = AbstractRun(self.setting, self.schedule.fork(), self._ids)
+        twin = AbstractRun(self.setting, self.schedule.fork())
         move.act.apply_to(twin.schedule, self.setting.reach.tokens)
         twin._decide()
         return twin
@@ -163,7 +162,7 @@ class AbstractRun:
 
     def _decide(self) -> None:
         self._last_scope = self.scope
-        fault = self.schedule.decide(self._next_id).fault
+        fault = self.schedule.decide().fault
         if fault is not None and not (fault.code == "run_stalled" and self._may_be_quiet()):
             self.fault = fault
 
@@ -173,10 +172,6 @@ class AbstractRun:
             return False
         scope = self.scope
         return scope is None or scope.answered
-
-    def _next_id(self) -> str:
-        self._ids += 1
-        return f"x{self._ids}"
 
 
 def _was_brought(seen: Seen) -> bool:
