@@ -23,6 +23,8 @@ from sqlalchemy import (
     text,
 )
 
+from planwerk.runtime.ports import NEVER
+
 metadata: Final = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -192,7 +194,7 @@ run_queue: Final = Table(
     _text("lease_owner", nullable=True),
     _number("lease_until"),  # microseconds since the epoch; 0 where nobody holds it
     _number("not_before"),  # below 0 of a run that somebody holds: -1 where it was called since
-    Index(None, "lease_until", "not_before"),
+    Index(None, "lease_until", "not_before", sqlite_where=text(f"not_before < {NEVER}")),
     Index("ix_run_queue_called", "lease_owner", sqlite_where=text("not_before = -1")),
 )
 
@@ -209,10 +211,10 @@ run_records: Final = Table(
     _number("started"),  # microseconds since the epoch
     _number("expires", nullable=True),  # of a run that has ended and is to be forgotten
     _text("data"),
-    Index(None, "expires"),
+    Index(None, "expires", sqlite_where=text("expires IS NOT NULL")),
     Index(None, "tenant", "started"),
     Index(None, "tenant", "owner", "started"),
-    Index(None, "thread", "started"),
+    Index(None, "thread", "started", sqlite_where=text("thread IS NOT NULL")),
 )
 
 run_requests: Final = Table(

@@ -126,7 +126,8 @@ def _read_published(header: list[Any], body: str, context: Context) -> journal.E
 
 
 _DEFAULTS: Final[dict[str, Any]] = {
-    field.name: field.default for field in fields(journal.RunOpened) if field.default is not MISSING
+    **{field.name: field.default for field in fields(journal.RunOpened) if field.default is not MISSING},
+    "chain": [],
 }
 
 

@@ -10,10 +10,10 @@ from typing import Any, Final
 from planwerk.runtime.ports import ANY_RUN, RecordPlace, RunFilter, RunRecord
 from planwerk.storage.sqlite.database import SqliteDatabase
 
-IN_COLUMNS: Final = ("run", "tenant", "workspace", "thread", "status", "started_microseconds")
+IN_COLUMNS: Final = ("run", "tenant", "workspace", "thread", "owner", "profile", "status", "started_microseconds")
 """Fields that have a column of their own, in the order in which they are read."""
 OTHERS: Final = tuple(field for field in fields(RunRecord) if field.name not in IN_COLUMNS)
-COLUMNS: Final = "run, tenant, workspace, thread, status, started, data"
+COLUMNS: Final = "run, tenant, workspace, thread, owner, profile, status, started, data"
 
 PUT: Final = """
     INSERT INTO run_records (run, tenant, workspace, thread, owner, profile, status, started, expires, data)
@@ -96,6 +96,8 @@ class SqliteRunRecords:
 def _data(record: RunRecord) -> dict[str, Any]:
     """What stands in no column and is not what a record has by default."""
     values = {field.name: getattr(record, field.name) for field in OTHERS}
+    if record.actor.get("kind") == "user" and record.actor["id"] == record.owner:
+        values["actor"] = {name: value for name, value in record.actor.items() if name != "id"}
     return {field.name: values[field.name] for field in OTHERS if values[field.name] != _default(field)}
 
 
@@ -106,4 +108,8 @@ def _default(field: Field[Any]) -> Any:
 def _record(row: tuple[Any, ...]) -> RunRecord:
     *columns, text = row
     defaults = {field.name: _default(field) for field in OTHERS}
-    return RunRecord(**dict(zip(IN_COLUMNS, columns, strict=True)), **{**defaults, **json.loads(text)})
+    values = {**defaults, **json.loads(text), **dict(zip(IN_COLUMNS, columns, strict=True))}
+    owner = values.pop("owner")
+    if values["actor"].get("kind") == "user":
+        values["actor"] = {"id": owner, **values["actor"]}
+    return RunRecord(**values)

@@ -1,10 +1,14 @@
-"""Requests to people on SQLite."""
+"""Requests to people on SQLite.
+
+What the record of its run says of a request as well is not said again: it is read from there. So a request outlives the
+record of its run only as far as it needs nothing of it; both are forgotten together, the request first.
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import fields
 from typing import Any, Final
 
@@ -15,11 +19,18 @@ PUT: Final = """
     INSERT INTO run_requests (id, run, asked, waits_for, due, data) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET waits_for = excluded.waits_for, due = excluded.due, data = excluded.data
 """
-COLUMNS: Final = "id, run, asked, data"
-GET: Final = f"SELECT {COLUMNS} FROM run_requests WHERE id = ?"
-OF_RUN: Final = f"SELECT {COLUMNS} FROM run_requests WHERE run = ? ORDER BY asked"
+OF_ITS_RUN: Final = "tenant, workspace, thread, owner, profile, data ->> 'profile_name'"
+FROM_RUN: Final = ("tenant", "workspace", "thread", "owner", "profile", "profile_name")
+RUN: Final = f"SELECT {OF_ITS_RUN} FROM run_records WHERE run = ?"
+_FIND: Final = f"""
+    SELECT asked.id, asked.run, asked.asked, asked.data, {", ".join(f"its.{c}" for c in OF_ITS_RUN.split(", "))}
+    FROM run_requests AS asked LEFT JOIN run_records AS its ON its.run = asked.run
+"""
+GET: Final = f"{_FIND} WHERE asked.id = ?"
+OF_RUN: Final = f"{_FIND} WHERE asked.run = ? ORDER BY asked.asked"
 WAITING: Final = f"""
-    SELECT {COLUMNS} FROM run_requests WHERE waits_for = ? AND due > ? AND (due, id) > (?, ?) ORDER BY due, id LIMIT ?
+    {_FIND} WHERE asked.waits_for = ? AND asked.due > ? AND (asked.due, asked.id) > (?, ?)
+    ORDER BY asked.due, asked.id LIMIT ?
 """
 FORGET: Final = "DELETE FROM run_requests WHERE run = ?"
 IN_COLUMNS: Final = frozenset({"id", "run", "position"})
@@ -33,10 +44,13 @@ class SqliteRunRequests:
         self._database = database
 
     async def put(self, record: RequestRecord) -> None:
-        data = {name: value for name in OTHERS if (value := getattr(record, name)) is not None and value != "open"}
-        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-        row = (record.id, record.run, record.position, record.waits_for, _due(record), text)
-        await self._database.write(lambda connection: connection.execute(PUT, row))
+        def put(connection: sqlite3.Connection) -> None:
+            known = connection.execute(RUN, (record.run,)).fetchone() or (None,) * len(FROM_RUN)
+            text = json.dumps(_data(record, known), ensure_ascii=False, separators=(",", ":"))
+            row = (record.id, record.run, record.position, record.waits_for, _due(record), text)
+            connection.execute(PUT, row)
+
+        await self._database.write(put)
 
     async def get(self, request: str) -> RequestRecord | None:
         found = self._find(GET, (request,))
@@ -67,8 +81,14 @@ class SqliteRunRequests:
         return [_record(*row) for row in self._database.read(find)]
 
 
-def _record(identity: str, run: str, position: int, text: str) -> RequestRecord:
-    data = dict.fromkeys(OTHERS) | {"status": "open"} | json.loads(text)
+def _data(record: RequestRecord, known: Sequence[Any]) -> dict[str, Any]:
+    """What stands in no column, nor in the record of its run, and is not so by default."""
+    default = {**dict.fromkeys(OTHERS), "status": "open", **dict(zip(FROM_RUN, known, strict=True))}
+    return {name: value for name in OTHERS if (value := getattr(record, name)) != default[name]}
+
+
+def _record(identity: str, run: str, position: int, text: str, *known: Any) -> RequestRecord:
+    data = {**dict.fromkeys(OTHERS), "status": "open", **dict(zip(FROM_RUN, known, strict=True)), **json.loads(text)}
     return RequestRecord(id=identity, run=run, position=position, **data)
 
 

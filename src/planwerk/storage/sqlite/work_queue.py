@@ -38,14 +38,18 @@ PARK: Final = f"""
     UPDATE run_queue SET lease_owner = NULL, lease_until = 0, not_before = ?
     WHERE run = ? AND fence = ? AND not_before = {TAKEN}
 """
-NEXT: Final = "SELECT min(not_before) FROM run_queue WHERE lease_until = 0 AND not_before > ?"
-_FREE: Final = """
+IN_INDEX: Final = f"not_before < {NEVER}"
+"""Said where the index is to be looked into: it leaves out what only waits to be woken."""
+NEXT: Final = f"SELECT min(not_before) FROM run_queue WHERE lease_until = 0 AND not_before > ? AND {IN_INDEX}"
+_FREE: Final = f"""
     SELECT run FROM (
-        SELECT run FROM run_queue WHERE lease_until > 0 AND lease_until <= ?1 {but} ORDER BY lease_until LIMIT 1
+        SELECT run FROM run_queue WHERE lease_until > 0 AND lease_until <= ?1 AND {IN_INDEX} {{but}}
+        ORDER BY lease_until LIMIT 1
     )
     UNION ALL
     SELECT run FROM (
-        SELECT run FROM run_queue WHERE lease_until = 0 AND not_before <= ?1 {but} ORDER BY not_before, rowid LIMIT 1
+        SELECT run FROM run_queue WHERE lease_until = 0 AND not_before <= ?1 AND {IN_INDEX} {{but}}
+        ORDER BY not_before, rowid LIMIT 1
     )
     LIMIT 1
 """
@@ -60,8 +64,11 @@ TAKE: Final = f"""
 RENEW: Final = "UPDATE run_queue SET lease_until = ? WHERE run = ? AND fence = ?"
 FINISH: Final = "DELETE FROM run_queue WHERE run = ? AND fence = ?"
 FORGET: Final = "DELETE FROM run_queue WHERE run = ?"
-OWNERS: Final = "SELECT DISTINCT lease_owner FROM run_queue WHERE lease_until > 0 ORDER BY lease_owner"
-DROP: Final = "UPDATE run_queue SET lease_owner = NULL, lease_until = 0 WHERE lease_until > 0 AND lease_owner = ?"
+OWNERS: Final = f"SELECT DISTINCT lease_owner FROM run_queue WHERE lease_until > 0 AND {IN_INDEX} ORDER BY lease_owner"
+DROP: Final = f"""
+    UPDATE run_queue SET lease_owner = NULL, lease_until = 0
+    WHERE lease_until > 0 AND {IN_INDEX} AND lease_owner = ?
+"""
 GIVE_BACK: Final = "UPDATE run_queue SET lease_owner = NULL, lease_until = 0 WHERE run = ? AND fence = ?"
 
 
