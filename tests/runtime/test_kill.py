@@ -16,7 +16,7 @@ from planwerk.access.actors import UserActor
 from planwerk.app import DEFAULT_TENANT, Planwerk
 from planwerk.workflow import entries as journal
 from planwerk.workflow.events import StopEvent
-from planwerk.workflow.ids import MessageId, RunId, ThreadId, new_id
+from planwerk.workflow.ids import MessageId, RunId, ThreadId, id_in_run, new_id
 from planwerk.workflow.people import AskPersonEvent
 from planwerk.workspace.rules.commands import CreateThread
 from tests.runtime.killed import FOLDER, KilledStart, KilledStop, installation, runs_below
@@ -130,7 +130,7 @@ async def check(folder: Path, runs: list[RunId], threads: list[ThreadId], lives:
         due = {entry.execution for entry in found if isinstance(entry, journal.ExecutionDue)}
         assert due == set(landed)
         works = [e.execution for e in found if isinstance(e, journal.ExecutionDue) and e.step == "work"]
-        assert all(1 <= starts[execution] <= lives for execution in works)
+        assert all(1 <= starts[id_in_run(run, execution)] <= lives for execution in works)
         stops = [e.event for e in found if isinstance(e, journal.EventPublished) and isinstance(e.event, StopEvent)]
         assert len(stops) == 1
         if isinstance(stops[0], KilledStop):

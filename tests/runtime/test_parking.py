@@ -337,6 +337,19 @@ async def test_runs_that_wait_give_way_where_there_is_no_room(house: House) -> N
     assert worker.driven <= 2
 
 
+async def test_a_run_that_waits_to_be_woken_has_no_time(house: House) -> None:
+    queue, run = house.stores.queue, RunId(new_id())
+    await queue.enqueue(run)
+    lease = await queue.take("one", now_microseconds=1, lease_microseconds=100)
+    assert lease is not None
+
+    assert await queue.park(lease, until_microseconds=NEVER)
+    assert await queue.next_time(5) is None
+    assert await queue.take("two", now_microseconds=NEVER - 1, lease_microseconds=100) is None
+    await queue.wake(run)
+    assert await queue.take("two", now_microseconds=5, lease_microseconds=100) is not None
+
+
 async def test_a_lease_that_was_called_for_is_not_parked(house: House) -> None:
     queue, run = house.stores.queue, RunId(new_id())
     await queue.enqueue(run)

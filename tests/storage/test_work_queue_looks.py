@@ -45,7 +45,7 @@ async def call(queue: SqliteWorkQueue) -> None:
 
 
 async def next_time(queue: SqliteWorkQueue) -> None:
-    assert await queue.next_time(5) == NEVER
+    assert await queue.next_time(5) is None
 
 
 async def owners(queue: SqliteWorkQueue) -> None:

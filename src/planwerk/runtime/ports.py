@@ -128,7 +128,10 @@ class WorkQueue(Protocol):
         ...
 
     async def next_time(self, now_microseconds: int) -> int | None:
-        """The first time after now at which a run may be taken that may not be taken yet; None if there is none."""
+        """The first time after now at which a run may be taken that may not be taken yet.
+
+        None if there is none: one that was parked until `NEVER` waits to be woken.
+        """
         ...
 
     async def forget(self, run: RunId) -> None:

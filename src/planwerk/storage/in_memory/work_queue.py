@@ -108,7 +108,7 @@ class InMemoryWorkQueue:
 
     async def next_time(self, now_microseconds: int) -> int | None:
         first = self._turns[0][0] if self._first_turn() is not None else now_microseconds
-        return first if first > now_microseconds else None
+        return first if now_microseconds < first < NEVER else None
 
     async def forget(self, run: RunId) -> None:
         self._runs.pop(run, None)

@@ -83,12 +83,17 @@ class SqliteRunRequests:
 
 def _data(record: RequestRecord, known: Sequence[Any]) -> dict[str, Any]:
     """What stands in no column, nor in the record of its run, and is not so by default."""
-    default = {**dict.fromkeys(OTHERS), "status": "open", **dict(zip(FROM_RUN, known, strict=True))}
+    default: dict[str, Any] = {**dict.fromkeys(OTHERS), "status": "open", **dict(zip(FROM_RUN, known, strict=True))}
     return {name: value for name in OTHERS if (value := getattr(record, name)) != default[name]}
 
 
 def _record(identity: str, run: str, position: int, text: str, *known: Any) -> RequestRecord:
-    data = {**dict.fromkeys(OTHERS), "status": "open", **dict(zip(FROM_RUN, known, strict=True)), **json.loads(text)}
+    data: dict[str, Any] = {
+        **dict.fromkeys(OTHERS),
+        "status": "open",
+        **dict(zip(FROM_RUN, known, strict=True)),
+        **json.loads(text),
+    }
     return RequestRecord(id=identity, run=run, position=position, **data)
 
 
