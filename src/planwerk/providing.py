@@ -10,6 +10,8 @@ from typing import Any
 
 from planwerk.access.identity import UserIdentity
 from planwerk.locales import DEFAULT_LOCALE, best_locale
+from planwerk.messages.events import ModelExchangeEvent
+from planwerk.messages.history import hold
 from planwerk.models.answering import Answering
 from planwerk.models.calls import ModelCallRecord
 from planwerk.models.catalogue import ModelCatalogue
@@ -122,4 +124,5 @@ def _called(context: ExecutionContext, record: ModelCallRecord, now: int) -> Mod
         cost=str(record.cost) if record.cost is not None else None,
         duration_microseconds=int(record.duration_seconds * 1e6),
         purpose=record.purpose,
+        exchange=ModelExchangeEvent(task=record.task, messages=hold(record.messages)),
     )

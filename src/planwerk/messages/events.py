@@ -176,6 +176,22 @@ class FollowUpsSuggestedEvent(
     questions: tuple[str, ...]
 
 
+class ModelExchangeEvent(
+    DisplayEvent,
+    label=LocaleString(en="Model call", de="Modellaufruf", fr="Appel du modèle", it="Chiamata al modello"),
+    icon="model",
+):
+    """What a model was sent and what came back: stands beside a `ModelCalled` entry of the journal, and nowhere else.
+
+    Attributes:
+        task: What a small task is for (`"title"`), or the name of the type that was asked for; empty for answers.
+        messages: As they were sent, then what came back.
+    """
+
+    task: str = ""
+    messages: History
+
+
 class AnswerInterruptedEvent(
     DisplayEvent,
     label=LocaleString(

@@ -115,6 +115,7 @@ class _Call:
         self._model, self._messages, self._clock = model, messages, loop.time
         self._began_at = loop.time()
         self._parts: StreamedResponse | None = None
+        self._answer: ModelResponse | None = None
         self.stream = StreamToSink(sink, loop.time)
 
     async def run(self, tools: Sequence[ToolDefinition]) -> ModelResponse:
@@ -127,7 +128,7 @@ class _Call:
             self._parts = parts
             async for part in parts:
                 self.stream.take(part)
-        response = _with_whole_calls(sanitise_message(parts.get()))
+        response = self._answer = _with_whole_calls(sanitise_message(parts.get()))
         _check_whole(response, self._model.name)
         return response
 
@@ -149,7 +150,8 @@ class _Call:
         answered = RequestUsage() if self._parts is None else self.usage(sanitise_message(self._parts.get()))
         usage, cost = self._model.usage_and_cost(answered)
         seconds = self._clock() - self._began_at
-        return ModelCallRecord(self._model.name, "answer", usage, cost, seconds, error)
+        messages = [*self._messages, self._answer] if self._answer is not None else self._messages
+        return ModelCallRecord(self._model.name, "answer", usage, cost, seconds, error, messages=messages)
 
 
 def _with_whole_calls(response: ModelResponse) -> ModelResponse:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, Protocol, TypeAlias
+
+from pydantic_ai.messages import ModelMessage
 
 from planwerk.messages.events import Usage
 
@@ -15,7 +17,14 @@ PartKind: TypeAlias = Literal["text", "thinking", "tool"]
 
 @dataclass(frozen=True, slots=True)
 class ModelCallRecord:
-    """What one call used; `cost` in USD, None when the price is unknown; `error` the code of what failed."""
+    """What one call used, was sent, and got back.
+
+    Attributes:
+        cost: In USD; None when the price is unknown.
+        error: The code of what failed.
+        task: What a small task is for (`"title"`), or the name of the type that was asked for; empty for answers.
+        messages: As they were sent, then what came back; a second try is among them.
+    """
 
     model: str
     purpose: CallPurpose
@@ -23,6 +32,8 @@ class ModelCallRecord:
     cost: Decimal | None
     duration_seconds: float
     error: str | None = None
+    task: str = ""
+    messages: Sequence[ModelMessage] = ()
 
 
 CallReporter: TypeAlias = Callable[[ModelCallRecord], None]

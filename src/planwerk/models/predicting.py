@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, cast
 
@@ -12,6 +12,7 @@ from pydantic_ai.messages import ModelMessage
 from pydantic_ai.usage import RunUsage
 
 from planwerk.messages.prompts import visible_text
+from planwerk.messages.sanitise import sanitise_message
 from planwerk.models.answering import STOPPED, with_instructions
 from planwerk.models.calls import CallPurpose, CallReporter, ModelCallRecord
 from planwerk.models.errors import ModelEmpty, ModelError, ModelOutputInvalid, ModelRefused
@@ -31,6 +32,14 @@ TASK: Final = "planwerk_task"
 """Key in a request's metadata, never sent: what the call is for. The demo and the scripted model read it."""
 
 _REFUSES_SCHEMAS: Final = ("response_format", "json_schema", "structured output", "grammar")
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """What a call has used, sent and got back so far."""
+
+    usage: RunUsage = field(default_factory=RunUsage)
+    messages: Sequence[ModelMessage] = ()
 
 
 @injectable
@@ -63,10 +72,10 @@ class Predicting:
             ModelError: The call failed, by its code (E4.4).
         """
 
-        async def call(usage: RunUsage) -> OutputT:
-            return await self._predict(history, output, instructions, usage)
+        async def call(exchange: _Exchange) -> OutputT:
+            return await self._predict(history, output, instructions, exchange)
 
-        return await self._timed("prediction", call)
+        return await self._timed("prediction", _name_of(output), call)
 
     async def text(
         self, history: Sequence[ModelMessage], *, instructions: str | None = None, purpose: str = "text"
@@ -81,21 +90,21 @@ class Predicting:
             ModelError: The call failed, by its code (E4.4).
         """
 
-        async def call(usage: RunUsage) -> str:
-            return await self._text(history, instructions, purpose, usage)
+        async def call(exchange: _Exchange) -> str:
+            return await self._text(history, instructions, purpose, exchange)
 
-        return await self._timed("text", call)
+        return await self._timed("text", purpose, call)
 
     async def _predict(
-        self, history: Sequence[ModelMessage], output: type[OutputT], instructions: str | None, usage: RunUsage
+        self, history: Sequence[ModelMessage], output: type[OutputT], instructions: str | None, exchange: _Exchange
     ) -> OutputT:
         mode = output_mode(self._model)
         try:
-            return await self._ask(history, output, mode, instructions, usage)
+            return await self._ask(history, output, mode, instructions, exchange)
         except ModelRefused as refusal:
             if mode == "prompted" or not any(word in refusal.cause.lower() for word in _REFUSES_SCHEMAS):
                 raise
-            return await self._ask(history, output, "prompted", instructions, usage)
+            return await self._ask(history, output, "prompted", instructions, exchange)
 
     async def _ask(
         self,
@@ -103,30 +112,32 @@ class Predicting:
         output: type[OutputT],
         mode: OutputMode,
         instructions: str | None,
-        usage: RunUsage,
+        exchange: _Exchange,
     ) -> OutputT:
         from pydantic_ai.exceptions import UnexpectedModelBehavior
 
         agent = cast("Agent[None, OutputT]", _agent_for(output, mode))
-        messages = with_instructions(history, None)
+        messages = exchange.messages = with_instructions(history, None)
         try:
             result = await agent.run(
-                model=self._model.model, message_history=messages, instructions=instructions, usage=usage
+                model=self._model.model, message_history=messages, instructions=instructions, usage=exchange.usage
             )
         except UnexpectedModelBehavior as error:
             raise _invalid(error, self._model.name) from error
         except Exception as error:
             raise model_error(error, model=self._model.name) from error
+        exchange.messages = result.all_messages()
         return result.output
 
     async def _text(
-        self, history: Sequence[ModelMessage], instructions: str | None, purpose: str, usage: RunUsage
+        self, history: Sequence[ModelMessage], instructions: str | None, purpose: str, exchange: _Exchange
     ) -> str:
         from pydantic_ai.direct import model_request_stream
 
         messages = with_instructions(history, instructions)
         if messages:
             messages[-1] = _marked(messages[-1], purpose)
+        exchange.messages = messages
         try:
             # Streamed, because only so thinking that is never closed is still told from text (CAP-03).
             async with model_request_stream(self._model.model, messages) as parts:
@@ -135,26 +146,30 @@ class Predicting:
             response = parts.get()
         except Exception as error:
             raise model_error(error, model=self._model.name) from error
-        usage.incr(response.usage)
+        exchange.usage.incr(response.usage)
+        exchange.messages = [*messages, sanitise_message(response)]
         text = visible_text(response.text or "")
         if not text:
             raise ModelEmpty(self._model.name)
         return text
 
-    async def _timed(self, purpose: CallPurpose, call: Callable[[RunUsage], Awaitable[ResultT]]) -> ResultT:
+    async def _timed(self, purpose: CallPurpose, task: str, call: Callable[[_Exchange], Awaitable[ResultT]]) -> ResultT:
         loop = asyncio.get_running_loop()
-        began, used, error = loop.time(), RunUsage(), STOPPED
+        began, exchange, error = loop.time(), _Exchange(), STOPPED
         try:
-            result = await call(used)
+            result = await call(exchange)
             error = ""
         except PlanwerkError as failure:
             error = failure.code
             raise
         finally:
             if self._on_call is not None:
-                usage, cost = self._model.usage_and_cost(used)
-                seconds = loop.time() - began
-                self._on_call(ModelCallRecord(self._model.name, purpose, usage, cost, seconds, error or None))
+                usage, cost = self._model.usage_and_cost(exchange.usage)
+                seconds, messages = loop.time() - began, exchange.messages
+                record = ModelCallRecord(
+                    self._model.name, purpose, usage, cost, seconds, error or None, task=task, messages=messages
+                )
+                self._on_call(record)
         return result
 
 
@@ -172,6 +187,11 @@ def _agent_for(output: type[Any], mode: OutputMode) -> Agent[None, Any]:
 
     forms = {"native": NativeOutput, "tool": ToolOutput, "prompted": PromptedOutput}
     return Agent(output_type=forms[mode](output), retries=1)
+
+
+def _name_of(output: object) -> str:
+    """As a model is told it, where it is told one."""
+    return str(getattr(output, "__name__", "") or output)
 
 
 def _marked(message: ModelMessage, purpose: str) -> ModelMessage:

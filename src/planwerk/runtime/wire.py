@@ -216,6 +216,8 @@ class RunWire:
                     "execution": self._execution_id(entry.execution),
                     "model": entry.model,
                     "purpose": entry.purpose,
+                    "task": getattr(entry.exchange, "task", ""),
+                    "has_prompt": entry.exchange is not None,
                     "usage": entry.usage,
                     "cost": entry.cost,
                     "duration_seconds": entry.duration_microseconds / 1e6,

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from planwerk.models.played import Thought
     from planwerk.testing.runs import RunResult, run_workflow
     from planwerk.testing.scripted_model import ScriptedCall, ScriptedModel, Stream
     from planwerk.testing.simulation import SimulationFailed, SimulationReport, simulate
@@ -20,6 +21,7 @@ _MODULES: Final = {
     "SimulationFailed": "simulation",
     "SimulationReport": "simulation",
     "Stream": "scripted_model",
+    "Thought": "scripted_model",
     "run_workflow": "runs",
     "simulate": "simulation",
     "virtual_time": "virtual_clock",
@@ -32,6 +34,7 @@ __all__ = [
     "SimulationFailed",
     "SimulationReport",
     "Stream",
+    "Thought",
     "run_workflow",
     "simulate",
     "virtual_time",

@@ -56,6 +56,8 @@ Item: TypeAlias = (
 """One answer of the script: text, a tool call or several, data for a structured call, a stream, or an error."""
 
 TaskItem: TypeAlias = str | Mapping[str, Any] | BaseModel | BaseException
+TaskItems: TypeAlias = TaskItem | Sequence[TaskItem]
+"""The answer to a task each time, or a list of answers, one for each time."""
 
 
 class ScriptExhausted(PlanwerkError, AssertionError):
@@ -76,8 +78,9 @@ class ScriptedModel(PlayedModel):
     Args:
         script: One item per answer.
         tasks: Answers to the small tasks around a turn, by purpose (`"gate"`, `"title"`, `"follow_ups"`,
-            `"condense"`) or by the name of the output type. Task calls for which nothing is given here are answered
-            as the demo model does, so that a script lists the answers of the conversation only.
+            `"condense"`) or by the name of the output type; a list is played in order, an answer each time. Task calls
+            for which nothing is given here are answered as the demo model does, so that a script lists the answers of
+            the conversation only.
         all_from_script: Take the answers to tasks from the script too, in the order the calls come.
         profile: What the model can do; by default tools and JSON schemas.
     """
@@ -86,13 +89,15 @@ class ScriptedModel(PlayedModel):
         self,
         script: Iterable[Item] = (),
         *,
-        tasks: Mapping[str, TaskItem] | None = None,
+        tasks: Mapping[str, TaskItems] | None = None,
         all_from_script: bool = False,
         profile: ModelProfile | None = None,
     ) -> None:
         super().__init__("scripted", "script", profile=profile)
         self._script = list(script)
-        self._tasks = dict(tasks or {})
+        self._tasks: dict[str, TaskItem | list[TaskItem]] = {}
+        for task, given in (tasks or {}).items():
+            self._tasks[task] = given if isinstance(given, str) or not isinstance(given, Sequence) else list(given)
         self._all_from_script = all_from_script
         self._played = 0
         self.requests: list[PlayedRequest] = []
@@ -127,7 +132,7 @@ class ScriptedModel(PlayedModel):
     def _item(self, request: PlayedRequest) -> Item:
         task = request.purpose or request.output_name
         if task is not None and task in self._tasks:
-            return self._tasks[task]
+            return self._of_task(task, request)
         if self._is_task(request):
             played = reply(request)[0]
             return played.text if isinstance(played, Words) else ScriptedCall(played.tool, json.loads(played.arguments))
@@ -136,6 +141,14 @@ class ScriptedModel(PlayedModel):
         self.answer_requests.append(request)
         self._played += 1
         return self._script[self._played - 1]
+
+    def _of_task(self, task: str, request: PlayedRequest) -> TaskItem:
+        given = self._tasks[task]
+        if not isinstance(given, list):
+            return given
+        if not given:
+            raise ScriptExhausted(0, f"{task}: {(request.prompts() or [''])[-1]}")
+        return given.pop(0)
 
     def _is_task(self, request: PlayedRequest) -> bool:
         """Whether the demo model's rules answer: tasks by purpose, and data where the script has none next."""

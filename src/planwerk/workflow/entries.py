@@ -212,6 +212,8 @@ class ModelCalled:
     cost: str | None = None
     duration_microseconds: int = 0
     purpose: str = ""
+    exchange: Event | None = None
+    """What it was sent and what came back; None in journals of old."""
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ has a second line with that, so that reading validates it straight from the text
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from json.encoder import encode_basestring
 from typing import Any, Final
@@ -21,6 +21,7 @@ Context = Mapping[str, Any] | None
 
 _PUBLISHED: Final = "event"
 _OPENED: Final = "opened"
+_MODEL: Final = "model"
 _KINDS: Final[dict[str, type[Any]]] = {
     "due": journal.ExecutionDue,
     "started": journal.ExecutionStarted,
@@ -31,7 +32,7 @@ _KINDS: Final[dict[str, type[Any]]] = {
     "owner": journal.OwnershipTaken,
     "released": journal.OwnershipReleased,
     "stop": journal.StopReached,
-    "model": journal.ModelCalled,
+    _MODEL: journal.ModelCalled,
     "ended": journal.RunEnded,
 }
 _NAMES: Final[dict[type[Any], str]] = {cls: name for name, cls in _KINDS.items()}
@@ -67,7 +68,11 @@ def write_entries(entries: Iterable[journal.Entry], context: Context = None) -> 
             lines.append(entry.text)
         else:
             values = [_plain(getattr(entry, name)) for name in _FIELDS[type(entry)]]
-            lines.append(_compact([_NAMES[type(entry)], *values]))
+            exchange = values.pop() if isinstance(entry, journal.ModelCalled) else None
+            named = [wire_type(exchange), wire_family(exchange)] if exchange is not None else []
+            lines.append(_compact([_NAMES[type(entry)], *values, *named]))
+            if exchange is not None:
+                lines.append(write_fields(exchange, context))
     return "\n".join(lines)
 
 
@@ -94,6 +99,8 @@ def _read(text: str, parse: Callable[[str], Any], context: Context) -> list[jour
         elif kind == "due":
             _, execution, step, scope, binding, at = header
             found.append(journal.ExecutionDue(execution, step, scope, _binding(binding), at))
+        elif kind == _MODEL:
+            found.append(_read_called(header, lines, context))
         elif (read := _READERS.get(kind)) is not None:
             found.append(read(header))
         elif kind == _OPENED:
@@ -123,6 +130,12 @@ def _read_published(header: list[Any], body: str, context: Context) -> journal.E
     return journal.EventPublished(
         event, identity, at, execution, answers, shown=shown, discarded=discarded, actor=by[0] if by else None
     )
+
+
+def _read_called(header: list[Any], lines: Iterator[str], context: Context) -> journal.ModelCalled:
+    _, execution, at, model, usage, cost, duration, purpose, *named = header
+    exchange = read_fields(named[0], named[1], next(lines), context) if named else None
+    return journal.ModelCalled(execution, at, model, usage, cost, duration, purpose, exchange)
 
 
 _DEFAULTS: Final[dict[str, Any]] = {
@@ -181,6 +194,5 @@ _READERS: Final[dict[str, Callable[[list[Any]], journal.Entry]]] = {
     "owner": lambda values: journal.OwnershipTaken(*values[1:]),
     "released": lambda values: journal.OwnershipReleased(*values[1:]),
     "stop": lambda values: journal.StopReached(*values[1:]),
-    "model": lambda values: journal.ModelCalled(*values[1:]),
     "ended": _ended,
 }
