@@ -67,7 +67,7 @@ def test_a_run_is_shown_entry_by_entry_and_followed_to_its_end(served: Shell) ->
 
 
 def test_a_run_that_does_not_exist_is_no_run_to_do_anything_with(served: Shell) -> None:
-    for command in (("show",), ("stop",), ("replay",), ("tail",)):
+    for command in (("show",), ("stop",), ("replay",), ("test",), ("tail",)):
         result = served.run("runs", *command, new_id())
         assert (result.exit_code, result.stdout) == (ExitCode.NOT_FOUND, "")
         one_line(result.stderr)
@@ -80,6 +80,17 @@ def test_a_replay_says_that_all_was_decided_as_recorded(served: Shell) -> None:
 
     assert result.exit_code == 0
     assert result.stdout == f"No divergence in {len(entries(served, run))} entries: 9 executions are due as recorded.\n"
+
+
+def test_a_run_is_printed_as_a_test(served: Shell) -> None:
+    run = ran(served)
+
+    printed = served.run("runs", "test", run)
+
+    assert printed.exit_code == 0
+    assert f"Plays run {run} again" in printed.stdout
+    compile(printed.stdout, "test_run.py", "exec")
+    assert served.json("runs", "test", run)["source"] == printed.stdout
 
 
 CHANGED = '''

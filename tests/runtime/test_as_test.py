@@ -163,12 +163,23 @@ async def test_every_simulated_run_becomes_a_test(case: Case, tmp_path: Path) ->
     await module_test(as_test(result.journal, case.blueprint), tmp_path)()
 
 
+async def test_a_call_under_which_a_worker_died_is_not_played(tmp_path: Path) -> None:
+    entries = (await played()).journal
+    place = next(at for at, entry in enumerate(entries) if isinstance(entry, journal.ModelCalled))
+    call = cast("journal.ModelCalled", entries[place])
+    again: list[journal.Entry] = [call, journal.OwnershipTaken(2, 0), journal.ExecutionStarted(call.execution, 2, 0)]
+
+    await module_test(as_test([*entries[:place], *again, *entries[place:]], Played), tmp_path)()
+
+
 async def test_what_no_test_can_play_again_is_refused() -> None:
     entries = (await played()).journal
     end = cast("journal.RunEnded", entries[-1])
 
     with pytest.raises(NoTestOfRun, match="stopped by hand"):
         as_test([*entries[:-1], replace(end, status="stopped")], Played)
+    with pytest.raises(NoTestOfRun, match="is a fork"):
+        as_test([replace(opened(entries), forked_from="another"), *entries[1:]], Played)
     old: list[Any] = [replace(e, exchange=None) if isinstance(e, journal.ModelCalled) else e for e in entries]
     with pytest.raises(NoTestOfRun, match="not kept"):
         as_test(old, Played)

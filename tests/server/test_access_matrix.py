@@ -76,6 +76,8 @@ ANSWERS: Final = {
     "read_run": OWN,
     "read_timeline": OWN,
     "read_graph": OWN,
+    "read_prompt": OWN,
+    "read_run_test": "403 404 404 404 404 401",
     "stop_run": OWN,
     "fork_run": OWN,
     "replay_run": OWN,
@@ -117,7 +119,7 @@ class World:
     application: Any
     keys: dict[str, str | None]
     ids: dict[str, str]
-    """Ada's account, a key of hers, her workspace, thread, message, run, and the profile made for her."""
+    """Ada's account, a key of hers, her workspace, thread, message, run, a call in it, and the profile made for her."""
 
     async def answers(self, operation: str) -> str:
         """The answers to each who asks, in the order of `ASKERS`."""
@@ -199,6 +201,8 @@ REQUESTS: Final[dict[str, Request]] = {
     "read_run": lambda i: ("GET", f"/api/runs/{i['run']}", None),
     "read_timeline": lambda i: ("GET", f"/api/runs/{i['run']}/timeline", None),
     "read_graph": lambda i: ("GET", f"/api/runs/{i['run']}/graph", None),
+    "read_prompt": lambda i: ("GET", f"/api/runs/{i['run']}/prompts/{i['call']}", None),
+    "read_run_test": lambda i: ("GET", f"/api/runs/{i['run']}/test", None),
     "stop_run": lambda i: ("POST", f"/api/runs/{i['run']}/stop", None),
     "fork_run": lambda i: ("POST", f"/api/runs/{i['run']}/fork", {"position": 2}),
     "replay_run": lambda i: ("POST", f"/api/runs/{i['run']}/replay", None),
@@ -255,6 +259,7 @@ async def things_of_ada(application: Any, keys: dict[str, str | None]) -> dict[s
         thread = await chat(ada, "Explain my secret")
         key = (await ada.post("/api/keys", json={"name": "spare"})).json()
         asking, request = await asked_in_matrix(ada)
+        timeline = (await ada.get(f"/api/runs/{thread['messages'][1]['run']['id']}/timeline")).json()["items"]
     return {
         "account": account,
         "key": key["id"],
@@ -263,6 +268,7 @@ async def things_of_ada(application: Any, keys: dict[str, str | None]) -> dict[s
         "thread": thread["id"],
         "message": thread["messages"][0]["id"],
         "run": thread["messages"][1]["run"]["id"],
+        "call": next(str(entry["position"]) for entry in timeline if entry["type"] == "model_called"),
         "asking": asking,
         "request": request,
         "secret": "secret",
@@ -315,7 +321,7 @@ async def test_what_is_foreign_looks_like_what_does_not_exist(world: World) -> N
 
 def _words(problem: dict[str, Any], ids: dict[str, str]) -> str:
     text = str({name: value for name, value in problem.items() if name != "request_id"})
-    for known in [*ids.values(), "hers", "none"]:
+    for known in [*(known for name, known in ids.items() if name != "call"), "hers", "none"]:
         text = text.replace(known, "…")
     return text
 

@@ -143,6 +143,16 @@ def replay(
         raise typer.Exit(ExitCode.PROBLEM)
 
 
+@app.command("test")
+def print_test(run: Run, data: Data = None, server: Server = None, key: Key = None, as_json: Json = False) -> None:
+    """Print a test for pytest that plays a run again: what models and people said is in it, no model is called."""
+    found = call(server, key, data, lambda api: api.get(f"/api/runs/{run}/test"))
+    if as_json:
+        print_json(found)
+    else:
+        print(found["source"], end="")
+
+
 @app.command("fork")
 def fork(
     run: Run,

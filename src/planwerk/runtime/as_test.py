@@ -24,6 +24,7 @@ from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.codec import write_fields
 from planwerk.workflow.events import Event, ExceptionEvent, StopEvent
 from planwerk.workflow.fitting import CodeChanged
+from planwerk.workflow.ids import ExecutionId
 from planwerk.workflow.requests import OutsideRequest
 
 INDENT: Final = "    "
@@ -58,6 +59,8 @@ def as_test(entries: Sequence[journal.Entry], blueprint: type[Agent]) -> str:
         raise NoTestOfRun(opened.run, "it was stopped by hand")
     if isinstance(stop, ExceptionEvent) and stop.code in _FROM_OUTSIDE:
         raise NoTestOfRun(opened.run, f"it ended with {stop.code}, which its code does not say")
+    if opened.forked_from is not None:
+        raise NoTestOfRun(opened.run, f"it is a fork, and its beginning was played in run {opened.forked_from}")
     if any(isinstance(entry, journal.ModelCalled) and entry.exchange is None for entry in entries):
         raise NoTestOfRun(opened.run, "what its models answered was not kept by the version that recorded it")
     return _Source(opened, blueprint, stop).write(entries)
@@ -80,7 +83,7 @@ class _Source:
         if self.opened.config:
             arguments.append(f"config={self.config()}")
         lines = [f"async def test_{_snake(name)}_{self.opened.run[-12:]}() -> None:"]
-        model = self.model([e for e in entries if isinstance(e, journal.ModelCalled)])
+        model = self.model(_calls_that_count(entries))
         if model:
             lines += [f"{INDENT}model = {model}"]
             arguments.append("model=model")
@@ -193,6 +196,25 @@ class _Source:
 
     def import_lines(self) -> list[str]:
         return [f"from {module} import {', '.join(sorted(self.imports[module]))}" for module in sorted(self.imports)]
+
+
+def _calls_that_count(entries: Sequence[journal.Entry]) -> list[journal.ModelCalled]:
+    """Model calls in order, without those of attempts under which a worker died: a test begins them once."""
+    kept: list[journal.ModelCalled] = []
+    failed: set[ExecutionId] = set()
+    for entry in entries:
+        match entry:
+            case journal.ModelCalled():
+                kept.append(entry)
+            case journal.AttemptFailed(execution):
+                failed.add(execution)
+            case journal.ExecutionStarted(execution) if execution in failed:
+                failed.discard(execution)
+            case journal.ExecutionStarted(execution):
+                kept = [call for call in kept if call.execution != execution]
+            case _:
+                pass
+    return kept
 
 
 def _came_by_itself(request: Event, answer: Event) -> bool:

@@ -20,6 +20,7 @@ from planwerk.server.routes import (
     keys,
     profiles,
     requests,
+    run_insight,
     runs,
     schedules,
     server_info,
@@ -75,7 +76,10 @@ def create_app(
     app.state.hosts = frozenset(hosts)
     app.state.keep_alive_seconds = keep_alive_seconds
     problems.install(app)
-    rooms = (health, server_info, session, accounts, keys, profiles, schedules, workspaces, threads, runs, requests)
+    rooms = (
+        *(health, server_info, session, accounts, keys, profiles, schedules, workspaces, threads),
+        *(runs, run_insight, requests),
+    )
     for room in rooms:
         app.include_router(room.router)
     app.include_router(openai_router(planwerk))

@@ -1029,6 +1029,30 @@ export interface components {
             type: "MetaQuestionAskedEvent";
         };
         /**
+         * ModelExchangeEvent
+         * @description What a model was sent and what came back: stands beside a `ModelCalled` entry of the journal, and nowhere else.
+         *
+         *     Attributes:
+         *         task: What a small task is for (`"title"`), or the name of the type that was asked for; empty for answers.
+         *         messages: As they were sent, then what came back.
+         */
+        ModelExchangeEvent: {
+            /** @constant */
+            family: "display";
+            /**
+             * Messages
+             * @description Messages as pydantic-ai writes them.
+             */
+            messages: Record<string, never>[];
+            /**
+             * Task
+             * @default
+             */
+            task: string;
+            /** @constant */
+            type: "ModelExchangeEvent";
+        };
+        /**
          * OutsideRequest
          * @description A request answered from outside the run; subclass `HumanInTheLoop.Input` and its siblings, or `Timer`.
          */
@@ -1237,7 +1261,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        RunEvent: components["schemas"]["AgentEndedEvent"] | components["schemas"]["AgentFailedEvent"] | components["schemas"]["AgentInTheLoop"] | components["schemas"]["AgentTimedOutEvent"] | components["schemas"]["AnswerCheckpointEvent"] | components["schemas"]["AnswerInterruptedEvent"] | components["schemas"]["AskChatEvent"] | components["schemas"]["AskConfirmationEvent"] | components["schemas"]["AskInputEvent"] | components["schemas"]["AskPersonEvent"] | components["schemas"]["ChatAnsweredEvent"] | components["schemas"]["ChatTimedOutEvent"] | components["schemas"]["CompleteConversationEvent"] | components["schemas"]["ComposePromptEvent"] | components["schemas"]["ConfirmationAnsweredEvent"] | components["schemas"]["ConfirmationTimedOutEvent"] | components["schemas"]["ContextualizeConversationEvent"] | components["schemas"]["ConversationContextualizedEvent"] | components["schemas"]["Detached"] | components["schemas"]["ExceptionEvent"] | components["schemas"]["FollowUpsSuggestedEvent"] | components["schemas"]["InputAnsweredEvent"] | components["schemas"]["InputTimedOutEvent"] | components["schemas"]["LLMEvent"] | components["schemas"]["LLMStopEvent"] | components["schemas"]["MessageClearedEvent"] | components["schemas"]["MetaQuestionAskedEvent"] | components["schemas"]["OutsideRequest"] | components["schemas"]["PromptComposedEvent"] | components["schemas"]["QuestionCondensedEvent"] | components["schemas"]["RefusalStopEvent"] | components["schemas"]["StartEvent"] | components["schemas"]["SteeringMessageEvent"] | components["schemas"]["StepWarningEvent"] | components["schemas"]["StopEvent"] | components["schemas"]["Timer"] | components["schemas"]["TimerFiredEvent"] | components["schemas"]["TitleSuggestedEvent"] | components["schemas"]["UserMessageEvent"];
+        RunEvent: components["schemas"]["AgentEndedEvent"] | components["schemas"]["AgentFailedEvent"] | components["schemas"]["AgentInTheLoop"] | components["schemas"]["AgentTimedOutEvent"] | components["schemas"]["AnswerCheckpointEvent"] | components["schemas"]["AnswerInterruptedEvent"] | components["schemas"]["AskChatEvent"] | components["schemas"]["AskConfirmationEvent"] | components["schemas"]["AskInputEvent"] | components["schemas"]["AskPersonEvent"] | components["schemas"]["ChatAnsweredEvent"] | components["schemas"]["ChatTimedOutEvent"] | components["schemas"]["CompleteConversationEvent"] | components["schemas"]["ComposePromptEvent"] | components["schemas"]["ConfirmationAnsweredEvent"] | components["schemas"]["ConfirmationTimedOutEvent"] | components["schemas"]["ContextualizeConversationEvent"] | components["schemas"]["ConversationContextualizedEvent"] | components["schemas"]["Detached"] | components["schemas"]["ExceptionEvent"] | components["schemas"]["FollowUpsSuggestedEvent"] | components["schemas"]["InputAnsweredEvent"] | components["schemas"]["InputTimedOutEvent"] | components["schemas"]["LLMEvent"] | components["schemas"]["LLMStopEvent"] | components["schemas"]["MessageClearedEvent"] | components["schemas"]["MetaQuestionAskedEvent"] | components["schemas"]["ModelExchangeEvent"] | components["schemas"]["OutsideRequest"] | components["schemas"]["PromptComposedEvent"] | components["schemas"]["QuestionCondensedEvent"] | components["schemas"]["RefusalStopEvent"] | components["schemas"]["StartEvent"] | components["schemas"]["SteeringMessageEvent"] | components["schemas"]["StepWarningEvent"] | components["schemas"]["StopEvent"] | components["schemas"]["Timer"] | components["schemas"]["TimerFiredEvent"] | components["schemas"]["TitleSuggestedEvent"] | components["schemas"]["UserMessageEvent"];
         /**
          * RunPaused
          * @description Nothing of the run works: it waits for people, other runs or timers (E1.8).

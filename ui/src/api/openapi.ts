@@ -411,6 +411,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{run}/prompts/{position}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Prompt
+         * @description What a model was sent, and what it said: of the `model_called` entry at a position of the run's journal.
+         *
+         *     Who may not see the profile's configuration is shown what people and models said, and a notice for the rest.
+         */
+        get: operations["read_prompt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{run}/replay": {
         parameters: {
             query?: never;
@@ -483,6 +505,26 @@ export interface paths {
          * @description The run's journal as server-sent events, from a position to its end (S3.1).
          */
         get: operations["stream_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Run Test
+         * @description The run as the source of a test for pytest: what models and people said is in it, and how it has to end.
+         */
+        get: operations["read_run_test"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1635,6 +1677,26 @@ export interface components {
             when_default: "next" | "instead" | "now";
         };
         /**
+         * PromptView
+         * @description What a model was sent, and what it said.
+         */
+        PromptView: {
+            /** Is Masked */
+            is_masked: boolean;
+            /** Messages */
+            messages: {
+                [key: string]: unknown;
+            }[];
+            /** Model */
+            model: string;
+            /** Position */
+            position: number;
+            /** Purpose */
+            purpose: string;
+            /** Task */
+            task: string;
+        };
+        /**
          * Recorded
          * @description The command is in the log; `run_id` names the run it asked for or spoke to.
          */
@@ -1789,6 +1851,16 @@ export interface components {
             run_id?: string | null;
             /** Thread */
             thread?: string | null;
+        };
+        /**
+         * RunTestView
+         * @description The source of a test that plays a run again.
+         */
+        RunTestView: {
+            /** Name */
+            name: string;
+            /** Source */
+            source: string;
         };
         /**
          * RunView
@@ -2918,6 +2990,38 @@ export interface operations {
             };
         };
     };
+    read_prompt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                position: number;
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PromptView"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     replay_run: {
         parameters: {
             query?: never;
@@ -3041,6 +3145,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_run_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunTestView"];
+                };
             };
             /** @description What went wrong, and what to do. */
             default: {

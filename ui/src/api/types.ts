@@ -90,6 +90,8 @@ export type ProfileDetail = Profile & Pick<Server["ProfileView"], "config_schema
 export type ForkAccepted = Server["ForkAccepted"];
 
 export type Replay = Server["ReplayView"];
+export type Prompt = Server["PromptView"];
+export type RunTest = Server["RunTestView"];
 
 /** A title may have sources that are not known here yet. */
 export type ThreadSummary = Omit<Server["ThreadSummaryView"], "title_source"> & { title_source: string | null };

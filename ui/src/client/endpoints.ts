@@ -7,9 +7,11 @@ import type {
   Posted,
   Profile,
   ProfileDetail,
+  Prompt,
   Replay,
   RunGraph,
   RunRecord,
+  RunTest,
   ScheduleFailure,
   ScheduleStatus,
   ServerInfo,
@@ -117,6 +119,11 @@ export const forkRun = (run: string, fork: NewFork) =>
   request<ForkAccepted>(`/api/runs/${at(run)}/fork`, { method: "POST", body: fork });
 
 export const replayRun = (run: string) => request<Replay>(`/api/runs/${at(run)}/replay`, { method: "POST" });
+
+export const readRunTest = (run: string) => request<RunTest>(`/api/runs/${at(run)}/test`);
+
+export const readPrompt = (run: string, position: number) =>
+  request<Prompt>(`/api/runs/${at(run)}/prompts/${position}`);
 
 export const readRun = (run: string) => request<RunRecord>(`/api/runs/${at(run)}`);
 

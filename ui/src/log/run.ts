@@ -21,8 +21,19 @@ export interface Execution {
   retryAt: string | null;
   /** When it waited for a model. */
   waits: { from: number; to: number }[];
+  /** The models it called, by position; of some it was not kept what they were sent. */
+  calls: ModelCall[];
   /** When what it asked people, or a timer that it set, was waited for; `to` is null while it still is. */
   asks: { position: number; kind: "person" | "timer"; from: number; to: number | null }[];
+}
+
+/** A call of a model. */
+export interface ModelCall {
+  position: number;
+  model: string;
+  /** What a small task was for, or the type that was asked for; empty for answers. */
+  task: string;
+  hasPrompt: boolean;
 }
 
 /** A fact of the run: the start, and what steps published. */
@@ -144,10 +155,13 @@ class Reader {
   }
 
   /** It is written when the model has answered, and tells how long that took. */
-  private modelCalled({ time, data }: Envelope): void {
+  private modelCalled({ position, time, data }: Envelope): void {
     const to = moment(time);
     const from = to - (number(data, "duration_seconds") ?? 0) * 1000;
-    this.executions.get(text(data, "execution") ?? "")?.waits.push({ from, to });
+    const execution = this.executions.get(text(data, "execution") ?? "");
+    execution?.waits.push({ from, to });
+    const [model, task] = [text(data, "model") ?? "", text(data, "task") ?? ""];
+    execution?.calls.push({ position, model, task, hasPrompt: data.has_prompt === true });
   }
 
   private due({ position, time, data }: Envelope): void {
@@ -171,6 +185,7 @@ class Reader {
       error: null,
       retryAt: null,
       waits: [],
+      calls: [],
       asks: before?.asks ?? [],
     });
   }

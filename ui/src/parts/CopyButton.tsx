@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { writeClipboard } from "./clipboard";
 import { Icon } from "./Icon";
 
 const SHOWN_MS = 1500;
@@ -23,20 +24,4 @@ export function CopyButton({ label, text }: { label: string; text: () => string 
       <Icon name={copied ? "check" : "copy"} />
     </button>
   );
-}
-
-/** The clipboard is only given to secure pages; on a plain address the old command still works. */
-async function writeClipboard(text: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    const area = document.createElement("textarea");
-    area.value = text;
-    area.className = "hidden";
-    document.body.append(area);
-    area.select();
-    // eslint-disable-next-line @typescript-eslint/no-deprecated -- there is no other way without a secure context
-    document.execCommand("copy");
-    area.remove();
-  }
 }

@@ -11,8 +11,10 @@ import { causesOf, effectsOf, publishedBy, type Selection } from "./chain";
 import { entryName } from "./entryName";
 import { shortName } from "./Graph";
 import { PayloadTree } from "./PayloadTree";
+import { PromptTab } from "./PromptTab";
 
 interface InspectorProps {
+  run: string;
   model: RunModel;
   entries: readonly Envelope[];
   /** Entries of the whole run, of which these may be the first. */
@@ -21,9 +23,9 @@ interface InspectorProps {
   onEvent: (position: number) => void;
 }
 
-type Tab = "event" | "cause" | "state" | "log";
+type Tab = "event" | "cause" | "state" | "prompt" | "log";
 
-export function Inspector({ model, entries, count, selection, onEvent }: InspectorProps) {
+export function Inspector({ run, model, entries, count, selection, onEvent }: InspectorProps) {
   const { t } = useTexts();
   const [tab, setTab] = useState<Tab>("event");
   const event = model.events.find((one) => one.position === selection.position);
@@ -39,6 +41,7 @@ export function Inspector({ model, entries, count, selection, onEvent }: Inspect
             { value: "event", label: t("run.tabEvent") },
             { value: "cause", label: t("run.tabCause") },
             { value: "state", label: t("run.tabState") },
+            { value: "prompt", label: t("run.tabPrompt") },
             { value: "log", label: t("run.tabLog") },
           ]}
           value={tab}
@@ -48,6 +51,7 @@ export function Inspector({ model, entries, count, selection, onEvent }: Inspect
       <div className="scroll" role="tabpanel" id="inspected">
         {tab === "log" && <LogTab entries={entries} selection={selection} onEvent={onEvent} model={model} />}
         {tab === "state" && <StateTab model={model} position={selection.position ?? entries.length} onEvent={onEvent} />}
+        {tab === "prompt" && <PromptTab run={run} execution={execution} />}
         {(tab === "event" || tab === "cause") && execution?.error != null && <StepError execution={execution} />}
         {tab === "event" && <EventTab model={model} event={event} count={count} onEvent={onEvent} />}
         {tab === "cause" && <CauseTab model={model} event={event} onEvent={onEvent} />}

@@ -380,3 +380,82 @@ describe("a replay", () => {
     expect(screen.getByRole("alert")).toHaveTextContent("The run could not be replayed. It is not served here.");
   });
 });
+
+describe("the prompt as it was sent", () => {
+  const called = (hasPrompt: boolean) => {
+    journal = journal.map((one) =>
+      one.type === "model_called" ? { ...one, data: { ...one.data, task: "gate", has_prompt: hasPrompt } } : one,
+    );
+  };
+  const prompt = { position: 7, model: "demo", purpose: "text", task: "gate", is_masked: false };
+  const messages = [
+    { kind: "request", parts: [{ part_kind: "user-prompt", content: "Which label?" }] },
+    { kind: "response", parts: [{ part_kind: "text", content: "normal" }] },
+  ];
+
+  it("is shown for the chosen step, with what came back", async () => {
+    called(true);
+    server.on("GET /api/runs/r1/prompts/7", () => json({ ...prompt, messages }));
+    await openRun();
+    tab("Prompt as sent");
+    fireEvent.click(step(/^gate/));
+    await settle();
+    const call = within(pane("Inspector")).getByRole("region", { name: "Call of demo" });
+    expect(call).toHaveTextContent(/demo gate.*Person.*Which label\?.*Model.*normal/);
+    fireEvent.click(step(/^begin/));
+    await settle();
+    expect(pane("Inspector")).toHaveTextContent("This step called no model.");
+  });
+
+  it("says what is not shown, and why", async () => {
+    called(true);
+    server.on("GET /api/runs/r1/prompts/7", () => json({ ...prompt, is_masked: true, messages: [] }));
+    await openRun();
+    fireEvent.click(step(/^gate/));
+    tab("Prompt as sent");
+    await settle();
+    expect(pane("Inspector")).toHaveTextContent("Who may configure this agent sees what was sent here.");
+  });
+
+  it("of a run of old was not kept", async () => {
+    called(false);
+    await openRun();
+    fireEvent.click(step(/^gate/));
+    tab("Prompt as sent");
+    expect(pane("Inspector")).toHaveTextContent("The version that recorded this run did not keep what was sent.");
+  });
+
+  it("that cannot be read says so", async () => {
+    called(true);
+    server.on("GET /api/runs/r1/prompts/7", () => problem(404, "no_prompt_here", "There is none."));
+    await openRun();
+    fireEvent.click(step(/^gate/));
+    tab("Prompt as sent");
+    await settle();
+    expect(screen.getByRole("alert")).toHaveTextContent("The prompt could not be read. There is none.");
+  });
+});
+
+describe("a run as a test", () => {
+  const copy = async () => {
+    await openRun();
+    fireEvent.click(screen.getByRole("button", { name: "Copy as test" }));
+    await settle();
+  };
+
+  it("is put on the clipboard", async () => {
+    const writeText = vi.fn(() => Promise.resolve());
+    Object.defineProperty(navigator, "clipboard", { value: { writeText }, configurable: true });
+    server.on("GET /api/runs/r1/test", () => json({ name: "test_run.py", source: "async def test_it(): ..." }));
+    await copy();
+    expect(writeText).toHaveBeenCalledWith("async def test_it(): ...");
+    expect(screen.getByRole("button", { name: "Test copied" })).toBeInTheDocument();
+    Reflect.deleteProperty(navigator, "clipboard");
+  });
+
+  it("that cannot be says why", async () => {
+    server.on("GET /api/runs/r1/test", () => problem(422, "no_test_of_run", "It was stopped by hand."));
+    await copy();
+    expect(screen.getByRole("alert")).toHaveTextContent("The run could not be made a test. It was stopped by hand.");
+  });
+});

@@ -5,6 +5,7 @@ import * as server from "../client/endpoints";
 import { Refused } from "../client/http";
 import { clock, count, dayAndClock, money, span, wholeSeconds } from "../i18n/format";
 import { isWaiting, runModel, type RunModel } from "../log/run";
+import { writeClipboard } from "../parts/clipboard";
 import { ErrorLine } from "../parts/ErrorLine";
 import { explain } from "../parts/explain";
 import { Icon } from "../parts/Icon";
@@ -22,6 +23,7 @@ import { Timeline } from "../run/Timeline";
 import { useAskers } from "../requests/useAskers";
 import { askedBy } from "../requests/words";
 import { useInbox } from "../store/inbox";
+import { useSession } from "../store/session";
 import { loadJournal, useView, watchRun } from "../store/view";
 import "../styles/run.css";
 
@@ -140,6 +142,7 @@ function Loaded({ id, loaded: { record, graph } }: { id: string; loaded: Loaded 
           onExecution={(execution) => select(selectExecution(shown.model, execution))}
         />
         <Inspector
+          run={id}
           model={shown.model}
           entries={shown.entries}
           count={entries.length}
@@ -209,6 +212,7 @@ function Bar({ id, record, model, title, over, onFork }: BarProps) {
   const { t, locale } = useTexts();
   const [stopping, setStopping] = useState(false);
   const [error, setError] = useState<unknown>(null);
+  const [testError, setTestError] = useState<unknown>(null);
   const open = useInbox((state) => state.inbox.open);
   const asked = over ? [] : Object.values(open).filter((one) => one.run === id);
   const known = over ? (model.status ?? record.status) : standing(model, asked.length > 0);
@@ -245,6 +249,7 @@ function Bar({ id, record, model, title, over, onFork }: BarProps) {
               {t("run.fork")}
             </button>
           )}
+          {over && <CopyTest id={id} onError={setTestError} />}
           {over && (
             <button type="button" className="button quiet replay" aria-disabled={replaying} onClick={replay}>
               <Icon name="again" />
@@ -264,6 +269,11 @@ function Bar({ id, record, model, title, over, onFork }: BarProps) {
           <ErrorLine title={t("run.stopFailed")}>{explain(error, t, locale)}</ErrorLine>
         </div>
       )}
+      {testError !== null && (
+        <div className="bar-note">
+          <ErrorLine title={t("run.testFailed")}>{explain(testError, t, locale)}</ErrorLine>
+        </div>
+      )}
       {asked.map((request) => (
         <Asked key={request.id} request={request} />
       ))}
@@ -274,6 +284,31 @@ function Bar({ id, record, model, title, over, onFork }: BarProps) {
         </div>
       )}
     </>
+  );
+}
+
+/** Puts the source of a test on the clipboard, for those who build agents. */
+function CopyTest({ id, onError }: { id: string; onError: (error: unknown) => void }) {
+  const { t } = useTexts();
+  const role = useSession((state) => state.session?.role);
+  const [copied, setCopied] = useState(false);
+  const [busy, setBusy] = useState(false);
+  if (role === "member") return null;
+  const copy = () => {
+    if (busy) return;
+    setBusy(true);
+    onError(null);
+    server
+      .readRunTest(id)
+      .then(({ source }) => writeClipboard(source))
+      .then(() => setCopied(true), onError)
+      .finally(() => setBusy(false));
+  };
+  return (
+    <button type="button" className="button quiet roomy-only" aria-disabled={busy} onClick={copy}>
+      <Icon name={copied ? "check" : "copy"} />
+      {t(copied ? "run.testCopied" : "run.copyTest")}
+    </button>
   );
 }
 
