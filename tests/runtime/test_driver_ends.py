@@ -19,6 +19,7 @@ from planwerk.workflow import entries as journal
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.events import ControlEvent, DisplayEvent, StartEvent, StopEvent
 from planwerk.workflow.ids import RunId
+from planwerk.workflow.people import HumanInTheLoop
 from planwerk.workflow.steps import Retry, step
 
 
@@ -190,3 +191,39 @@ async def test_a_run_that_is_released_writes_nothing_more_and_leaves_no_task() -
     found = await store.read(driver.run)
     assert [type(entry).__name__ for entry in found].count("OwnershipReleased") == 1
     assert asyncio.all_tasks() == before
+
+
+class EndsAsk(HumanInTheLoop.Input):
+    """Asks for the end."""
+
+
+class Asks(Agent):
+    """Asks, and ends with what is said."""
+
+    @step()
+    async def ask(self, start: EndsStart) -> EndsAsk:
+        return EndsAsk(question="Well?")
+
+    @step()
+    async def end(self, said: EndsAsk.Answered) -> EndsStop:
+        return EndsStop()
+
+
+async def test_an_answer_that_comes_while_a_run_is_handed_over_is_for_the_next_owner() -> None:
+    """Found by simulation: it was refused as if the run had stopped, and was given again without a pause."""
+    with virtual_time():
+        runtime = LocalRuntime(SlowJournal())
+        first = await runtime.start(Asks, EndsStart())
+        await asyncio.sleep(5)
+        [position] = first.schedule.requests
+        released = asyncio.ensure_future(first.release())
+        await asyncio.sleep(0.5)
+
+        with pytest.raises(RunLost, match="handed over"):
+            await first.answer(position, EndsAsk.Answered(text="Yes."))
+
+        await released
+        second = runtime.driver(first.program, first.config)
+        await second.resume(await runtime.journal.read(first.run))
+        await second.answer(position, EndsAsk.Answered(text="Yes."))
+        assert (await second.wait_ended()).status == "completed"

@@ -13,6 +13,8 @@ from planwerk.workflow.steps import Retry
 
 MAX_CRASHES: Final = 3
 """Crashes of one execution after which its run ends with an error."""
+DOUBLINGS: Final = 30
+"""So often a wait is doubled at most: twice as often, and no number holds it."""
 
 
 @dataclass(slots=True)
@@ -34,7 +36,7 @@ def wait_seconds(retry: Retry, failures: int, execution: str) -> float:
     The share more is drawn from the execution's id: the same whoever asks, and another for what failed beside it.
     """
     spread = int.from_bytes(hashlib.blake2b(f"{execution} {failures}".encode(), digest_size=4).digest()) / 2**32
-    return retry.backoff_seconds * 2 ** (failures - 1) * (1 + spread / 10)
+    return retry.backoff_seconds * 2 ** min(failures - 1, DOUBLINGS) * (1 + spread / 10)
 
 
 def attempts_of(found: Iterable[journal.Entry]) -> dict[ExecutionId, Attempt]:

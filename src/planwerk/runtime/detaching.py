@@ -24,6 +24,7 @@ from planwerk.runtime.agents import (
     refuse_too_deep,
     start_event,
 )
+from planwerk.runtime.attempts import DOUBLINGS
 from planwerk.runtime.closing import closing_entries, error_info, exception_event
 from planwerk.runtime.errors import JournalError
 from planwerk.runtime.opening import open_run
@@ -112,7 +113,7 @@ def next_attempt(opened: journal.RunOpened, now: int) -> tuple[journal.RunOpened
     assert order is not None
     again = replace(order, attempt=order.attempt + 1)
     run = RunId(derived_id(order.run, LINE, str(again.attempt)))
-    wait = order.backoff_seconds * 2 ** (order.attempt - 1)
+    wait = order.backoff_seconds * 2 ** min(order.attempt - 1, DOUBLINGS)
     return replace(opened, run=run, at=now, detached=again.write()), wait
 
 

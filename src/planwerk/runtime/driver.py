@@ -297,6 +297,7 @@ class RunDriver:
             ScheduleError: There is no such open request: it was answered, or the run has stopped.
             RunLost: The run has passed to another worker; the answer is not durable.
         """
+        self._refuse_while_handed_over()
         if self._closing or request not in self.schedule.requests:
             raise ScheduleError(
                 f"no open request at position {request} of run {self.run} (E8.1).",
@@ -320,6 +321,7 @@ class RunDriver:
             RunLost: The run has passed to another worker; the event is not durable.
         """
         if identity not in self._brought:
+            self._refuse_while_handed_over()
             if self._closing:
                 return False
             now = self._clock()
@@ -328,6 +330,11 @@ class RunDriver:
             self._decide(now)
         await self._appends.written(self)
         return True
+
+    def _refuse_while_handed_over(self) -> None:
+        """What comes now is for the next owner, who finds it kept where this one did (E7.5)."""
+        if self._releasing and self.schedule.stop is None:
+            raise RunLost(str(self.run), "it is being handed over")
 
     async def release(self) -> None:
         """Let the run go without ending it: its journal is whole, and another owner goes on from it (E7.5).

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from planwerk.runtime.agents import MAX_DEPTH, FindsAgents, NamedAgents
 from planwerk.runtime.answers import ANSWERS, read_answer
+from planwerk.runtime.attempts import DOUBLINGS
 from planwerk.runtime.children import STOP, STOPPED_BY, Children
 from planwerk.runtime.closing import closing_entries, error_info, exception_event
 from planwerk.runtime.driver import RunDriver
@@ -305,7 +306,8 @@ class Worker:
     async def _wait_after_failure(self, run: RunId) -> None:
         """Keep the run for a while, so that a store that is away is not asked at once again."""
         failures = self._failures[run] = self._failures.get(run, 0) + 1
-        wait = min(FIRST_WAIT_SECONDS * 2 ** (failures - 1), LONGEST_WAIT_SECONDS, self._lease_seconds / 2)
+        doubled = FIRST_WAIT_SECONDS * 2 ** min(failures - 1, DOUBLINGS)
+        wait = min(doubled, LONGEST_WAIT_SECONDS, self._lease_seconds / 2)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._closing.wait(), wait)
 
