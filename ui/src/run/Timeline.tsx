@@ -1,14 +1,16 @@
-import { useState } from "react";
+import { useState, type CSSProperties } from "react";
 import { span } from "../i18n/format";
 import type { RunModel } from "../log/run";
 import { Choice } from "../parts/Choice";
 import { Icon } from "../parts/Icon";
 import { Skeleton } from "../parts/Skeleton";
+import type { IconName } from "../parts/Sprite";
 import { useTexts } from "../parts/useTexts";
 import type { Selection } from "./chain";
 import { STATUS_ICONS, stateWord } from "./Graph";
 import { useInView } from "./useInView";
 import { timelineOf, type Bar, type Lane } from "./lanes";
+import { LARGEST_ZOOM, useZoom, zoomedIn, zoomedOut } from "./useZoom";
 
 interface TimelineProps {
   model: RunModel;
@@ -19,14 +21,20 @@ interface TimelineProps {
   onExecution: (id: string) => void;
 }
 
+/** As wide as the whole run. */
+const TRACK = ".axis";
+/** Where what is chosen begins. */
+const CHOSEN = ".lane[aria-current] .span";
+
 export function Timeline({ model, whole, now, selection, onExecution }: TimelineProps) {
   const { t, locale } = useTexts();
   const [rows, setRows] = useState<"compact" | "full">("compact");
-  const view = timelineOf(model, now, rows === "full", whole);
+  const { zoom, from, area, to, onScroll, onKeyDown } = useZoom(TRACK, CHOSEN);
+  const view = timelineOf(model, now, rows === "full", whole, { zoom, from });
   const mark = (seconds: number) => {
     if (seconds === 0) return "0";
-    if (seconds < 0.01 || seconds >= 60) return span(seconds, locale);
-    return `${seconds.toLocaleString(locale, { maximumFractionDigits: 2 })} s`;
+    if (zoom === 1 && (seconds < 0.01 || seconds >= 60)) return span(seconds, locale);
+    return `${seconds.toLocaleString(locale, { maximumFractionDigits: 4 })} s`;
   };
   return (
     <section className="pane at-time" aria-label={t("run.timeline")}>
@@ -42,9 +50,23 @@ export function Timeline({ model, whole, now, selection, onExecution }: Timeline
           value={rows}
           onChange={setRows}
         />
+        <div className="zoom">
+          <IconButton name="minus" label={t("run.timeOut")} off={zoom === 1} onClick={() => to(zoomedOut(zoom))} />
+          <IconButton name="plus" label={t("run.timeIn")} off={zoom === LARGEST_ZOOM} onClick={() => to(zoomedIn(zoom))} />
+          <IconButton name="fit" label={t("run.timeFit")} off={zoom === 1} onClick={() => to(1)} />
+        </div>
         <Key />
       </header>
-      <div className="timeline" role="table" aria-label={t("run.timelineLabel")}>
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- keys of the focused row within */}
+      <div
+        className={zoom === 1 ? "timeline" : "timeline near"}
+        style={{ "--zoom": zoom } as CSSProperties}
+        role="table"
+        aria-label={t("run.timelineLabel")}
+        ref={area}
+        onScroll={onScroll}
+        onKeyDown={onKeyDown}
+      >
         {view.lanes.length === 0 && <Skeleton label={t("app.loading")} lines={6} />}
         {view.lanes.length > 0 && (
           <div className="axis" aria-hidden="true">
@@ -66,6 +88,21 @@ export function Timeline({ model, whole, now, selection, onExecution }: Timeline
         ))}
       </div>
     </section>
+  );
+}
+
+interface IconButtonProps {
+  name: IconName;
+  label: string;
+  off: boolean;
+  onClick: () => void;
+}
+
+function IconButton({ name, label, off, onClick }: IconButtonProps) {
+  return (
+    <button type="button" className="icon-button s" aria-label={label} title={label} aria-disabled={off} onClick={() => off || onClick()}>
+      <Icon name={name} />
+    </button>
   );
 }
 

@@ -459,3 +459,39 @@ describe("a run as a test", () => {
     expect(screen.getByRole("alert")).toHaveTextContent("The run could not be made a test. It was stopped by hand.");
   });
 });
+
+describe("the time of a run", () => {
+  const near = () => Number(within(pane("Timeline")).getByRole("table").style.getPropertyValue("--zoom"));
+  const press = (name: string) => fireEvent.click(within(pane("Timeline")).getByRole("button", { name }));
+
+  it("is looked at closer and from further away by buttons and keys, and as a whole again", async () => {
+    await openRun();
+    expect(near()).toBe(1);
+    expect(within(pane("Timeline")).getByRole("button", { name: "Less detail" })).toHaveAttribute("aria-disabled", "true");
+    press("More detail");
+    press("More detail");
+    expect(near()).toBeCloseTo(2.25);
+    press("Less detail");
+    expect(near()).toBeCloseTo(1.5);
+    fireEvent.keyDown(row(/begin/), { key: "+" });
+    expect(near()).toBeCloseTo(2.25);
+    fireEvent.keyDown(row(/begin/), { key: "-" });
+    fireEvent.keyDown(row(/begin/), { key: "-" });
+    fireEvent.keyDown(row(/begin/), { key: "-" });
+    expect(near()).toBe(1);
+    press("More detail");
+    press("Whole run");
+    expect(near()).toBe(1);
+  });
+
+  it("is looked at closer with the wheel and Ctrl, and only then", async () => {
+    await openRun();
+    const table = within(pane("Timeline")).getByRole("table");
+    fireEvent.wheel(table, { deltaY: -100 });
+    expect(near()).toBe(1);
+    fireEvent.wheel(table, { deltaY: -200, ctrlKey: true });
+    expect(near()).toBeCloseTo(2.25);
+    fireEvent.wheel(table, { deltaY: 1e6, ctrlKey: true });
+    expect(near()).toBe(1);
+  });
+});
