@@ -1,5 +1,5 @@
 import type { TFunction } from "i18next";
-import { useMemo, useState, type KeyboardEvent } from "react";
+import { useMemo, useState, type KeyboardEvent, type ReactNode } from "react";
 import type { RunGraph } from "../api/types";
 import { span } from "../i18n/format";
 import type { Execution, RunModel } from "../log/run";
@@ -18,6 +18,8 @@ interface GraphProps {
   now: number;
   selected: string | null;
   onSelect: (execution: string) => void;
+  /** What may be looked at in its place. */
+  choice: ReactNode;
 }
 
 const ZOOMS = [0.5, 0.67, 0.8, 1, 1.25, 1.6];
@@ -31,7 +33,7 @@ export const STATUS_ICONS: Record<Status, IconName> = {
   todo: "todo",
 };
 
-export function Graph({ graph, model, now, selected, onSelect }: GraphProps) {
+export function Graph({ graph, model, now, selected, choice, onSelect }: GraphProps) {
   const { t } = useTexts();
   const layout = useMemo(() => layOut(graph), [graph]);
   const [zoom, setZoom] = useState<number | "whole">(1);
@@ -43,6 +45,7 @@ export function Graph({ graph, model, now, selected, onSelect }: GraphProps) {
     <section className="pane at-graph" aria-label={t("run.graph")}>
       <header>
         <h2>{t("run.graph")}</h2>
+        {choice}
         <Legend />
         <div className="zoom">
           <ZoomButton icon="minus" label={t("run.smaller")} onClick={() => step(-1)} />

@@ -71,7 +71,7 @@ function OneCall({ run, call }: { run: string; call: ModelCall }) {
 function Line({ line: { role, name, text } }: { line: PromptLine }) {
   const { t } = useTexts();
   return (
-    <div className={`said ${role}`}>
+    <div className={`piece ${role}`}>
       <p className="small faint">
         {t(`run.role.${role}`)} {name !== null && <span className="mono">{name}</span>}
       </p>

@@ -495,3 +495,31 @@ describe("the time of a run", () => {
     expect(near()).toBe(1);
   });
 });
+
+describe("the chat in place of the graph", () => {
+  const look = (name: string, at: string) => fireEvent.click(within(pane(at)).getByRole("radio", { name }));
+
+  it("shows what the person saw, and the graph again", async () => {
+    const prompt = { kind: "request", parts: [{ part_kind: "user-prompt", content: "What does it cost?" }] };
+    const answer = { kind: "response", parts: [{ part_kind: "text", content: "It costs 10." }] };
+    journal = journal.map((one) => {
+      if (one.type === "UserMessageEvent") return { ...one, data: { messages: [prompt] } };
+      return one.type === "LLMStopEvent" ? { ...one, data: { answer: { response: answer } } } : one;
+    });
+    await openRun();
+    look("Chat", "Graph");
+    await settle();
+    expect(pane("Chat")).toHaveTextContent(/What does it cost\?.*It costs 10\./);
+    fireEvent.change(screen.getByRole("slider", { name: /Position/ }), { target: { value: "5" } });
+    expect(pane("Chat")).toHaveTextContent("What does it cost?");
+    expect(pane("Chat")).not.toHaveTextContent("It costs 10.");
+    look("Graph", "Chat");
+    expect(pane("Graph")).toBeInTheDocument();
+  });
+
+  it("of a run without a chat says what it began with", async () => {
+    await openRun();
+    look("Chat", "Graph");
+    expect(pane("Chat")).toHaveTextContent(/This run belongs to no chat\. It began with:.*locale/);
+  });
+});

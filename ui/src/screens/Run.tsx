@@ -1,10 +1,11 @@
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type CSSProperties, type KeyboardEvent } from "react";
-import { Link, useParams } from "react-router";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type CSSProperties, type KeyboardEvent, type ReactNode } from "react";
+import { Link, useParams, useSearchParams } from "react-router";
 import type { Envelope, PersonRequest, Replay, RunGraph, RunRecord } from "../api/types";
 import * as server from "../client/endpoints";
 import { Refused } from "../client/http";
 import { clock, count, dayAndClock, money, span, wholeSeconds } from "../i18n/format";
 import { isWaiting, runModel, type RunModel } from "../log/run";
+import { Choice } from "../parts/Choice";
 import { writeClipboard } from "../parts/clipboard";
 import { ErrorLine } from "../parts/ErrorLine";
 import { explain } from "../parts/explain";
@@ -14,6 +15,7 @@ import type { IconName } from "../parts/Sprite";
 import { useNow } from "../parts/useNow";
 import { useTexts } from "../parts/useTexts";
 import { move, NOTHING_SELECTED, selectEvent, selectExecution, type Move, type Selection } from "../run/chain";
+import { ChatPane } from "../run/ChatPane";
 import { ForkDialog } from "../run/ForkDialog";
 import { Graph } from "../run/Graph";
 import { Inspector } from "../run/Inspector";
@@ -96,6 +98,7 @@ function Loaded({ id, loaded: { record, graph } }: { id: string; loaded: Loaded 
     },
     [entries],
   );
+  const { asChat, choice } = useLook();
   const lastFork = lastForkPosition(entries);
   const panes = useRef<HTMLDivElement>(null);
   const walked = useRef(false);
@@ -127,13 +130,18 @@ function Loaded({ id, loaded: { record, graph } }: { id: string; loaded: Loaded 
       <Facts record={record} model={model} now={now} over={over} profile={profile} />
       {/* eslint-disable-next-line jsx-a11y/no-static-element-interactions -- arrow keys of the focused step within */}
       <div className="panes" style={roomFor(graph)} ref={panes} onKeyDown={onKeyDown}>
-        <Graph
-          graph={graph}
-          model={shown.model}
-          now={shown.time ?? now}
-          selected={selection.execution}
-          onSelect={(execution) => select(selectExecution(shown.model, execution))}
-        />
+        {asChat ? (
+          <ChatPane model={shown.model} choice={choice} />
+        ) : (
+          <Graph
+            graph={graph}
+            model={shown.model}
+            now={shown.time ?? now}
+            selected={selection.execution}
+            choice={choice}
+            onSelect={(execution) => select(selectExecution(shown.model, execution))}
+          />
+        )}
         <Timeline
           model={shown.model}
           whole={model}
@@ -174,6 +182,20 @@ function Loaded({ id, loaded: { record, graph } }: { id: string; loaded: Loaded 
       )}
     </main>
   );
+}
+
+/** The graph, or the chat in its place; the address says which. */
+function useLook(): { asChat: boolean; choice: ReactNode } {
+  const { t } = useTexts();
+  const [query, setQuery] = useSearchParams();
+  const asChat = query.get("view") === "chat";
+  const options = [
+    { value: "graph", label: t("run.graph") },
+    { value: "chat", label: t("run.chat") },
+  ] as const;
+  const look = (value: "graph" | "chat") => setQuery(value === "chat" ? { view: "chat" } : {}, { replace: true });
+  const value = asChat ? "chat" : "graph";
+  return { asChat, choice: <Choice label={t("run.look")} kind="radio" options={options} value={value} onChange={look} /> };
 }
 
 /** The timeline has room for a row of each step from the first, so that nothing moves while a run grows. */
