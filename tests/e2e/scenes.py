@@ -219,6 +219,19 @@ async def run_view(stage: Stage) -> None:
     await stage.person.page.evaluate("document.activeElement.blur()")
 
 
+async def run_closely(stage: Stage) -> None:
+    """The same run with the chat in place of the graph, the time of its first half, and a prompt as it was sent."""
+    await run_view(stage)
+    page = stage.person.page
+    await page.get_by_role("tab", name=re.compile("^Prompt ")).click()
+    await expect(page.get_by_role("tabpanel").locator("pre").first).to_be_visible()
+    await page.get_by_role("radio", name="Chat").click()
+    await expect(page.get_by_role("region", name="Chat").get_by_role("article")).to_be_visible()
+    for _ in range(2):
+        await page.get_by_role("button", name=re.compile("^(More detail|Mehr Einzelheiten)$")).click()
+    await page.evaluate("document.activeElement.blur()")
+
+
 async def fork_dialog(stage: Stage) -> None:
     """The dialog that forks a run from a step, with a setting changed."""
     await run_view(stage)
@@ -301,6 +314,7 @@ SCENES: Final[dict[str, Callable[[Stage], Awaitable[None]]]] = {
     "thread-working": thread_working,
     "thread-error": thread_with_error,
     "run": run_view,
+    "run-closely": run_closely,
     "inbox": inbox,
     "thread-asks": thread_that_asks,
     "fork": fork_dialog,

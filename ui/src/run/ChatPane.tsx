@@ -18,7 +18,7 @@ export function ChatPane({ model, choice }: { model: RunModel; choice: ReactNode
   return (
     <section className="pane at-graph" aria-label={t("run.chat")}>
       <header>
-        <h2>{t("run.chat")}</h2>
+        <h2 className="hidden">{t("run.chat")}</h2>
         {choice}
       </header>
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrolling area is reached by keyboard */}

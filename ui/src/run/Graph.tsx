@@ -44,7 +44,7 @@ export function Graph({ graph, model, now, selected, choice, onSelect }: GraphPr
   return (
     <section className="pane at-graph" aria-label={t("run.graph")}>
       <header>
-        <h2>{t("run.graph")}</h2>
+        <h2 className="hidden">{t("run.graph")}</h2>
         {choice}
         <Legend />
         <div className="zoom">

@@ -1,6 +1,7 @@
 import { fireEvent, screen, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { openApp, settle } from "../testing/app";
+import { MOST_VIEWS, useSavedViews } from "../store/savedViews";
 import { FakeServer, json, problem } from "../testing/server";
 
 let server: FakeServer;
@@ -176,5 +177,70 @@ describe("what happens meanwhile", () => {
     runs = [run("r3"), ...runs.slice(1)];
     await settle(4100);
     expect(rows()[0]).toHaveTextContent("Done");
+  });
+});
+
+describe("saved views", () => {
+  const views = () => within(screen.getByRole("group", { name: "Saved views" }));
+  const press = (name: string) => fireEvent.click(views().getByRole("button", { name }));
+  const name = (text: string) => {
+    fireEvent.change(screen.getByRole("textbox", { name: "Name of the view" }), { target: { value: text } });
+    fireEvent.click(screen.getByRole("button", { name: "Save" }));
+  };
+
+  beforeEach(() => useSavedViews.setState({ views: {} }));
+
+  it("are not offered where nothing is filtered and none are there", async () => {
+    await openRuns();
+    expect(screen.queryByRole("group", { name: "Saved views" })).toBeNull();
+  });
+
+  it("keep the filters of the address under a name, open them, and show all again", async () => {
+    await openRuns("?profile=assistant&status=failed");
+    press("Save view");
+    name("  Broken  ");
+    expect(views().getByRole("button", { name: "Broken" })).toHaveAttribute("aria-pressed", "true");
+    press("Broken");
+    await settle();
+    expect(rows()).toHaveLength(2);
+    expect(views().queryByRole("button", { name: "Save view" })).toBeNull();
+    press("Broken");
+    await settle();
+    expect(rows()).toHaveLength(1);
+    expect(screen.getByRole("combobox", { name: "State" })).toHaveValue("failed");
+  });
+
+  it("are renamed and deleted", async () => {
+    await openRuns("?status=failed");
+    press("Save view");
+    name("Broken");
+    press("Rename “Broken”");
+    name("Failed ones");
+    expect(views().getByRole("button", { name: "Failed ones" })).toBeInTheDocument();
+    press("Delete “Failed ones”");
+    expect(views().queryByRole("button", { name: "Failed ones" })).toBeNull();
+    expect(views().getByRole("button", { name: "Save view" })).toBeInTheDocument();
+  });
+
+  it("take no empty name, and leave by Escape", async () => {
+    await openRuns("?status=failed");
+    press("Save view");
+    name("   ");
+    expect(screen.getByRole("textbox", { name: "Name of the view" })).toBeInTheDocument();
+    fireEvent.keyDown(screen.getByRole("textbox", { name: "Name of the view" }), { key: "Escape" });
+    expect(views().getByRole("button", { name: "Save view" })).toBeInTheDocument();
+  });
+
+  it("are a person's own, and so many at most", async () => {
+    await openRuns("?status=failed");
+    press("Save view");
+    name("Mine");
+    const [account] = Object.keys(useSavedViews.getState().views);
+    const many = Array.from({ length: MOST_VIEWS }, (_, at) => ({ name: `V${at}`, query: `profile=p${at}` }));
+    useSavedViews.setState({ views: { [account ?? ""]: many, other: [{ name: "Theirs", query: "status=failed" }] } });
+    await settle();
+    expect(views().queryByRole("button", { name: "Theirs" })).toBeNull();
+    press("Save view");
+    expect(screen.queryByRole("textbox", { name: "Name of the view" })).toBeNull();
   });
 });

@@ -12,6 +12,7 @@ import { useNow } from "../parts/useNow";
 import { useTexts, type Texts } from "../parts/useTexts";
 import { useSession } from "../store/session";
 import { useView } from "../store/view";
+import { filtersOf, SavedViews } from "./SavedViews";
 import { ScheduleList } from "./Schedules";
 import "../styles/runs.css";
 
@@ -83,7 +84,9 @@ function Runs({ picked, onPick }: { picked: Picked; onPick: (picked: Picked) => 
   };
   return (
     <>
-      <Filters status={status} profile={profile} thread={thread} scheduled={scheduled} onChange={change} />
+      <Filters status={status} profile={profile} thread={thread} scheduled={scheduled} onChange={change}>
+        <SavedViews query={filtersOf(query)} onOpen={(view) => setQuery(view, { replace: true })} />
+      </Filters>
       <RunList
         key={`${status}|${profile}|${thread}|${scheduled}`}
         status={status}
@@ -104,9 +107,10 @@ interface FiltersProps {
   thread: string;
   scheduled: boolean;
   onChange: (name: string, value: string) => void;
+  children: React.ReactNode;
 }
 
-function Filters({ status, profile, thread, scheduled, onChange }: FiltersProps) {
+function Filters({ status, profile, thread, scheduled, onChange, children }: FiltersProps) {
   const { t } = useTexts();
   const profiles = useView((state) => state.profiles) ?? [];
   return (
@@ -140,6 +144,7 @@ function Filters({ status, profile, thread, scheduled, onChange }: FiltersProps)
           <Icon name="x" />
         </button>
       )}
+      {children}
     </div>
   );
 }
