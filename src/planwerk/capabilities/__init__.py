@@ -6,12 +6,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from planwerk.capabilities.conversation import Block, Conversation, ConversationFields
+    from planwerk.capabilities.conversation import Conversation, ConversationFields
+    from planwerk.messages.blocks import Block
 
 __all__ = ["Block", "Conversation", "ConversationFields"]
 
 _MODULES: Final = {
-    "Block": "planwerk.capabilities.conversation",
+    "Block": "planwerk.messages.blocks",
     "Conversation": "planwerk.capabilities.conversation",
     "ConversationFields": "planwerk.capabilities.conversation",
 }
