@@ -1,0 +1,1 @@
+"""Memory: what is known about a person, and what an organisation keeps (C2)."""
