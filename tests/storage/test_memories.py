@@ -84,6 +84,7 @@ async def test_what_was_added_is_read_as_it_was(store: MemoryStore) -> None:
         ("Straße", "Wohnt in der Bergstrasse."),
         ("laptop", "Has two laptops."),
         ("laptops", "Has one laptop."),
+        ("dog", "Dogs may come to the office."),
         ("Wagen", "Fährt einen Dienstwagen."),
         ("Dienstwagenregelung", "Der Wagen wird geleast."),
         ("commuting", "Commutes by bicycle."),

@@ -17,6 +17,7 @@ KeyT = TypeVar("KeyT", bound=Hashable)
 RRF_K: Final = 60
 MOST_WORDS: Final = 32
 """Of a query; what follows hardly changes what fits best."""
+SHORTEST_BEGINNING: Final = 3
 SHORTEST_PART: Final = 4
 _WORD: Final = re.compile(r"\w+")
 _SAYING_NOTHING: Final = """
@@ -57,10 +58,10 @@ def words_of(folded: str) -> set[str]:
 
 
 def words_in_common(wanted: Sequence[str], words: Iterable[str]) -> int:
-    """How many of the wanted words a text has, whole or as the beginning of a word from four letters on."""
+    """How many of the wanted words a text has, whole or, from three letters on, as the beginning of a word."""
     held = set(words)
     return sum(
-        word in held or (len(word) >= SHORTEST_PART and any(other.startswith(word) for other in held))
+        word in held or (len(word) >= SHORTEST_BEGINNING and any(other.startswith(word) for other in held))
         for word in wanted
     )
 

@@ -329,7 +329,7 @@ FULL_TEXT_SQLITE: Final = {
     # `scope` is a word made of whose it is, so that a search reads the entries of that scope alone (CAP-11).
     "memories_words": (
         "CREATE VIRTUAL TABLE memories_words USING fts5"
-        " (scope, text, tokenize = 'unicode61 remove_diacritics 2', prefix = '4')"
+        " (scope, text, tokenize = 'unicode61 remove_diacritics 2', prefix = '3')"
     ),
     "memories_parts": "CREATE VIRTUAL TABLE memories_parts USING fts5 (scope, text, tokenize = 'trigram')",
 }

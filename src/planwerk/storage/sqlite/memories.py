@@ -21,7 +21,15 @@ from planwerk.capabilities.memory.ports import (
     ScopeKind,
     StoredMemory,
 )
-from planwerk.storage.memory_search import SHORTEST_PART, fold, fused, parts_in_common, query_words, words_of
+from planwerk.storage.memory_search import (
+    SHORTEST_BEGINNING,
+    SHORTEST_PART,
+    fold,
+    fused,
+    parts_in_common,
+    query_words,
+    words_of,
+)
 from planwerk.storage.sqlite.database import SqliteDatabase
 
 COLUMNS: Final = (
@@ -177,7 +185,7 @@ class SqliteMemories:
 def _by_words(
     connection: sqlite3.Connection, scopes: Sequence[MemoryScope], words: Sequence[str], limit: int
 ) -> list[StoredMemory]:
-    terms = " OR ".join(f'"{word}"*' if len(word) >= SHORTEST_PART else f'"{word}"' for word in words)
+    terms = " OR ".join(f'"{word}"*' if len(word) >= SHORTEST_BEGINNING else f'"{word}"' for word in words)
     return _matching(connection, BY_WORDS, scopes, terms, limit)
 
 

@@ -12,7 +12,7 @@ depends_on = None
 
 WORDS = (
     "CREATE VIRTUAL TABLE memories_words USING fts5"
-    " (scope, text, tokenize = 'unicode61 remove_diacritics 2', prefix = '4')"
+    " (scope, text, tokenize = 'unicode61 remove_diacritics 2', prefix = '3')"
 )
 PARTS = "CREATE VIRTUAL TABLE memories_parts USING fts5 (scope, text, tokenize = 'trigram')"
 
