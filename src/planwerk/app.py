@@ -189,6 +189,7 @@ class Planwerk:
 
     async def _set_up(self, *, work: bool, is_helper: bool, keep_schedules: bool) -> None:
         self.access = AccessService.over(self.stores.accounts)
+        self.memories = self.stores.memories
         self.workspaces = Workspaces(self.stores.workspace, now=self._now)
         self.profiles = ProfileDirectory(
             self.workspaces, self.blueprints, schedule_min_seconds=self.schedule_min_seconds
