@@ -279,7 +279,7 @@ function Source({ memory }: { memory: Memory }) {
       ) : (
         source !== null && <Link to={`/runs/${source.run}`}>{t("memory.saidInRun")}</Link>
       )}
-      <span>{t("memory.kept", { date: day(memory.created) })}</span>
+      <span>{day(memory.created)}</span>
       {memory.updated !== memory.created && <span>{t("memory.edited", { date: day(memory.updated) })}</span>}
     </p>
   );
@@ -375,6 +375,7 @@ function DeleteAll({ found }: { found: Found }) {
   const { t } = useTexts();
   const [asking, setAsking] = useState(false);
   const { busy, problem, act } = useActing();
+  const back = useRef(false);
   return (
     <footer className="all">
       {asking ? (
@@ -388,12 +389,24 @@ function DeleteAll({ found }: { found: Found }) {
               found.allGone();
             })
           }
-          onNo={() => setAsking(false)}
+          onNo={() => {
+            back.current = true;
+            setAsking(false);
+          }}
         />
       ) : (
         <>
           <span className="faint">{t("memory.count", { count: found.total })}</span>
-          <button type="button" className="button quiet" onClick={() => setAsking(true)}>
+          <button
+            type="button"
+            className="button quiet"
+            ref={(button) => {
+              if (button === null || !back.current) return;
+              back.current = false;
+              button.focus();
+            }}
+            onClick={() => setAsking(true)}
+          >
             <Icon name="trash" />
             {t("memory.deleteAll")}
           </button>
