@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest_asyncio
 from examples.helpdesk import Helpdesk
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Locator, expect
 
 from planwerk.models.demo.model import DemoModel
 from tests.e2e.live_model import LiveModel
@@ -29,7 +29,7 @@ async def helpdesk(tmp_path: Path) -> AsyncGenerator[Served]:
         await served.stop()
 
 
-def listed(person: Person) -> Any:
+def listed(person: Person) -> Locator:
     return person.page.get_by_role("list", name="What is remembered").get_by_role("listitem")
 
 
