@@ -318,6 +318,6 @@ async def test_nothing_of_a_deleted_memory_is_left_in_the_file(tmp_path: Path) -
     with closing(sqlite3.connect(path)) as connection:
         left = [
             connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-            for table in ("memories", "memories_words", "memories_parts")
+            for table in ("memories", "memories_words")
         ]
-    assert left == [0, 0, 0]
+    assert left == [0, 0]

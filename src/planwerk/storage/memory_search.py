@@ -66,21 +66,38 @@ def words_in_common(wanted: Sequence[str], words: Iterable[str]) -> int:
     )
 
 
-def parts_in_common(wanted: Sequence[str], words: Iterable[str]) -> int:
-    """How many letters of the wanted words a text has as parts of its own; longer parts count for more."""
-    held = [word for word in set(words) if len(word) >= SHORTEST_PART]
-    return sum(
-        max((_shared(word, other) for other in held), default=0) for word in wanted if len(word) >= SHORTEST_PART
-    )
+class Parts:
+    """Finds texts that share a part with one of the wanted words.
+
+    Every part is at least four letters long, so a text without four such letters in a row is out at once: searching
+    hundreds of texts of which few fit costs little more than looking through their letters.
+    """
+
+    def __init__(self, wanted: Sequence[str]) -> None:
+        self._wanted = [word for word in wanted if len(word) >= SHORTEST_PART]
+        self._runs = {
+            word[start : start + SHORTEST_PART]
+            for word in self._wanted
+            for start in range(len(word) - SHORTEST_PART + 1)
+        }
+
+    def shared_with(self, folded: str) -> int:
+        """How many letters of the wanted words a folded text has as parts of its own; 0 where it shares none."""
+        if not any(run in folded for run in self._runs):
+            return 0
+        held = [word for word in words_of(folded) if len(word) >= SHORTEST_PART]
+        return sum(max((_shared(word, other) for other in held), default=0) for word in self._wanted)
 
 
 def _shared(one: str, other: str) -> int:
     """Letters of the part that two words share, where it is enough to mean the same; else 0."""
-    shorter, longer = sorted((one, other), key=len)
+    shorter, longer = (one, other) if len(one) <= len(other) else (other, one)
     if shorter in longer:
         return len(shorter)
-    alike = next((n for n, (a, b) in enumerate(zip(shorter, longer, strict=False)) if a != b), len(shorter))
-    return alike if alike >= SHORTEST_PART and alike * 3 >= len(longer) * 2 else 0
+    if shorter[:SHORTEST_PART] != longer[:SHORTEST_PART]:
+        return 0
+    alike = next(n for n, (a, b) in enumerate(zip(shorter, longer, strict=False)) if a != b)
+    return alike if alike * 3 >= len(longer) * 2 else 0
 
 
 def fused(rankings: Iterable[Sequence[KeyT]]) -> list[KeyT]:

@@ -245,7 +245,7 @@ contexts: Final = Table(
 memories: Final = Table(
     "memories",
     metadata,
-    Column("number", GROWING, primary_key=True, autoincrement=True),  # of its row in the full-text tables
+    Column("number", GROWING, primary_key=True, autoincrement=True),  # of its row in the full-text table
     _text("id", unique=True),
     _text("tenant"),
     _text("kind"),  # "user" or "organization"
@@ -331,7 +331,6 @@ FULL_TEXT_SQLITE: Final = {
         "CREATE VIRTUAL TABLE memories_words USING fts5"
         " (scope, text, tokenize = 'unicode61 remove_diacritics 2', prefix = '3')"
     ),
-    "memories_parts": "CREATE VIRTUAL TABLE memories_parts USING fts5 (scope, text, tokenize = 'trigram')",
 }
 """Virtual tables by name with the statements that make them; with the tables that FTS5 keeps beside each."""
 

@@ -14,7 +14,7 @@ from planwerk.capabilities.memory.ports import (
     MemoryScope,
     StoredMemory,
 )
-from planwerk.storage.memory_search import fold, fused, parts_in_common, query_words, words_in_common, words_of
+from planwerk.storage.memory_search import Parts, fold, fused, query_words, words_in_common, words_of
 
 
 class InMemoryMemories:
@@ -27,13 +27,18 @@ class InMemoryMemories:
         self, scopes: Sequence[MemoryScope], queries: Sequence[MemoryQuery], *, limit: int
     ) -> list[StoredMemory]:
         current = {memory.id: memory for scope in dict.fromkeys(scopes) for memory in self._current(scope)}
-        words = {identity: words_of(fold(memory.text)) for identity, memory in current.items()}
+        folded = {identity: fold(memory.text) for identity, memory in current.items()}
         rankings: list[list[str]] = []
         for query in queries:
             wanted = query_words(query.text)
-            for measure in (words_in_common, parts_in_common):
-                fits = {identity: measure(wanted, words[identity]) for identity in current}
-                rankings.append(sorted((key for key in fits if fits[key]), key=lambda key: -fits[key]))
+            parts = Parts(wanted)
+            rankings += [
+                sorted(filter(fits.get, fits), key=fits.__getitem__, reverse=True)
+                for fits in (
+                    {identity: words_in_common(wanted, words_of(text)) for identity, text in folded.items()},
+                    {identity: parts.shared_with(text) for identity, text in folded.items()},
+                )
+            ]
         return [current[identity] for identity in fused(rankings)[:limit]]
 
     async def newest(

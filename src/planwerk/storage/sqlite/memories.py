@@ -1,7 +1,7 @@
-"""Memories on SQLite, found by two full-text tables: by words, and by parts of words.
+"""Memories on SQLite: words are found by a full-text table, parts of words by looking through the scope's texts.
 
-Both tables hold the folded text of current memories under the number of their row, with the scope as a word of its
-own. That word is part of every search, so what is ranked is what belongs to the scope, however much others have.
+The table holds the folded text of current memories under the number of their row, with the scope as a word of its own.
+That word is part of every search, so what is ranked is what belongs to the scope, and what others have costs nothing.
 """
 
 from __future__ import annotations
@@ -21,15 +21,7 @@ from planwerk.capabilities.memory.ports import (
     ScopeKind,
     StoredMemory,
 )
-from planwerk.storage.memory_search import (
-    SHORTEST_BEGINNING,
-    SHORTEST_PART,
-    fold,
-    fused,
-    parts_in_common,
-    query_words,
-    words_of,
-)
+from planwerk.storage.memory_search import SHORTEST_BEGINNING, Parts, fold, fused, query_words
 from planwerk.storage.sqlite.database import SqliteDatabase
 
 COLUMNS: Final = (
@@ -37,12 +29,14 @@ COLUMNS: Final = (
 )
 IN_SCOPE: Final = "m.tenant = ? AND m.kind = ? AND m.owner = ?"
 CURRENT: Final = f"{IN_SCOPE} AND m.superseded_by IS NULL"
-MATCHING: Final = f"""
-    SELECT {COLUMNS} FROM {{table}} AS found JOIN memories AS m ON m.number = found.rowid
-    WHERE {{table}} MATCH ? AND {CURRENT} ORDER BY bm25({{table}}, 0.0, 1.0), m.updated DESC LIMIT ?
+BY_WORDS: Final = f"""
+    SELECT {COLUMNS} FROM memories_words AS found JOIN memories AS m ON m.number = found.rowid
+    WHERE memories_words MATCH ? AND {CURRENT} ORDER BY bm25(memories_words, 0.0, 1.0), m.updated DESC LIMIT ?
 """
-BY_WORDS: Final = MATCHING.format(table="memories_words")
-BY_PARTS: Final = MATCHING.format(table="memories_parts")
+FOLDED: Final = f"""
+    SELECT m.id, folded.text FROM memories AS m JOIN memories_words AS folded ON folded.rowid = m.number
+    WHERE {CURRENT} ORDER BY m.updated DESC, m.id DESC
+"""
 GET: Final = f"SELECT {COLUMNS} FROM memories AS m WHERE {IN_SCOPE} AND m.id = ?"
 NEWEST: Final = f"""
     SELECT {COLUMNS} FROM memories AS m WHERE {{whose}} AND (m.updated, m.id) < (?, ?)
@@ -56,11 +50,8 @@ INSERT: Final = """
     INSERT INTO memories (id, tenant, kind, owner, text, created, updated, source_run, author, superseded_by)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-INDEX: Final = (
-    "INSERT INTO memories_words (rowid, scope, text) VALUES (?, ?, ?)",
-    "INSERT INTO memories_parts (rowid, scope, text) VALUES (?, ?, ?)",
-)
-UNINDEX: Final = ("DELETE FROM memories_words WHERE rowid = ?", "DELETE FROM memories_parts WHERE rowid = ?")
+INDEX: Final = "INSERT INTO memories_words (rowid, scope, text) VALUES (?, ?, ?)"
+UNINDEX: Final = "DELETE FROM memories_words WHERE rowid = ?"
 NUMBER: Final = f"SELECT m.number FROM memories AS m WHERE {CURRENT} AND m.id = ?"
 SUPERSEDE: Final = "UPDATE memories SET superseded_by = ? WHERE number = ?"
 EDIT: Final = "UPDATE memories SET text = ?, updated = ? WHERE number = ?"
@@ -81,8 +72,6 @@ NAMESPACES: Final = """
     GROUP BY owner ORDER BY owner
 """
 LAST: Final = (2**62, "")
-PART_CANDIDATES: Final = 100
-"""Found by trigrams, of which only those with a whole part in common are kept."""
 
 
 class SqliteMemories:
@@ -102,7 +91,10 @@ class SqliteMemories:
             found: dict[str, StoredMemory] = {}
             rankings: list[list[str]] = []
             for words in wanted:
-                for ranking in (_by_words(connection, scopes, words, limit), _by_parts(connection, scopes, words)):
+                for ranking in (
+                    _by_words(connection, scopes, words, limit),
+                    _by_parts(connection, scopes, words, limit),
+                ):
                     found.update((memory.id, memory) for memory in ranking)
                     rankings.append([memory.id for memory in ranking])
             return [found[identity] for identity in fused(rankings)[:limit]]
@@ -185,33 +177,27 @@ class SqliteMemories:
 def _by_words(
     connection: sqlite3.Connection, scopes: Sequence[MemoryScope], words: Sequence[str], limit: int
 ) -> list[StoredMemory]:
+    """Of each scope what fits best; of several the ranks are fused, as scores of different searches do not compare."""
     terms = " OR ".join(f'"{word}"*' if len(word) >= SHORTEST_BEGINNING else f'"{word}"' for word in words)
-    return _matching(connection, BY_WORDS, scopes, terms, limit)
-
-
-def _by_parts(
-    connection: sqlite3.Connection, scopes: Sequence[MemoryScope], words: Sequence[str]
-) -> list[StoredMemory]:
-    """By trigrams in common; kept and ranked are those that have a whole part in common."""
-    trigrams = {word[n : n + 3] for word in words if len(word) >= SHORTEST_PART for n in range(len(word) - 2)}
-    if not trigrams:
-        return []
-    terms = " OR ".join(f'"{trigram}"' for trigram in sorted(trigrams))
-    found = _matching(connection, BY_PARTS, scopes, terms, PART_CANDIDATES)
-    shared = {memory.id: parts_in_common(words, words_of(fold(memory.text))) for memory in found}
-    return sorted((memory for memory in found if shared[memory.id]), key=lambda memory: -shared[memory.id])
-
-
-def _matching(
-    connection: sqlite3.Connection, statement: str, scopes: Sequence[MemoryScope], terms: str, limit: int
-) -> list[StoredMemory]:
-    """Of each scope what fits best; of several the ranks are fused, as scores of different scopes do not compare."""
     rankings = [
-        _memories(connection, statement, (f"scope : {_word(scope)} AND text : ({terms})", *_whose(scope), limit))
+        _memories(connection, BY_WORDS, (f"scope : {_word(scope)} AND text : ({terms})", *_whose(scope), limit))
         for scope in dict.fromkeys(scopes)
     ]
     found = {memory.id: memory for ranking in rankings for memory in ranking}
     return [found[identity] for identity in fused([memory.id for memory in ranking] for ranking in rankings)]
+
+
+def _by_parts(
+    connection: sqlite3.Connection, scopes: Sequence[MemoryScope], words: Sequence[str], limit: int
+) -> list[StoredMemory]:
+    parts = Parts(words)
+    shared: dict[tuple[MemoryScope, str], int] = {}
+    for scope in dict.fromkeys(scopes):
+        for identity, folded in connection.execute(FOLDED, _whose(scope)):
+            if letters := parts.shared_with(folded):
+                shared[scope, identity] = letters
+    best = sorted(shared, key=shared.__getitem__, reverse=True)[:limit]
+    return [_memory(connection.execute(GET, (*_whose(scope), identity)).fetchone()) for scope, identity in best]
 
 
 def _memories(connection: sqlite3.Connection, statement: str, parameters: tuple[Any, ...]) -> list[StoredMemory]:
@@ -228,7 +214,7 @@ def _whose(scope: MemoryScope) -> tuple[str, str, str]:
 
 
 def _word(scope: MemoryScope) -> str:
-    """The scope as a word of the full-text tables; what it finds is compared with the scope itself all the same."""
+    """The scope as a word of the full-text table; what it finds is compared with the scope itself all the same."""
     digest = hashlib.sha256("\0".join(_whose(scope)).encode())
     return f"s{digest.hexdigest()[:15]}"
 
@@ -261,17 +247,15 @@ def _insert(connection: sqlite3.Connection, memory: StoredMemory) -> None:
 
 
 def _index(connection: sqlite3.Connection, number: int, scope: MemoryScope, text: str) -> None:
-    for statement in INDEX:
-        connection.execute(statement, (number, _word(scope), fold(text)))
+    connection.execute(INDEX, (number, _word(scope), fold(text)))
 
 
 def _unindex(connection: sqlite3.Connection, number: int) -> None:
-    for statement in UNINDEX:
-        connection.execute(statement, (number,))
+    connection.execute(UNINDEX, (number,))
 
 
 def _drop(connection: sqlite3.Connection, which: str, parameters: tuple[Any, ...]) -> int:
-    """Delete the rows of these numbers, from the full-text tables too, and return how many they were."""
+    """Delete the rows of these numbers, from the full-text table too, and return how many they were."""
     numbers = [row[0] for row in connection.execute(which, parameters).fetchall()]
     for number in numbers:
         _unindex(connection, number)
