@@ -15,12 +15,15 @@ from tests.capabilities.conversation.conversing import PlayedModel, message
 from tests.docs.pages import ROOT, snippets
 
 from planwerk.access.identity import UserIdentity
-from planwerk.messages.events import LLMStopEvent
+from planwerk.messages.events import LLMStopEvent, UserMessageEvent
 from planwerk.storage.in_memory.memories import InMemoryMemories
 from planwerk.testing import ScriptedModel, Stream
 from planwerk.testing.runs import run_workflow
 from planwerk.workflow.blueprint import Agent
+from planwerk.workflow.composition import compose
 from planwerk.workflow.events import ExceptionEvent
+from planwerk.workflow.exploration import explore
+from planwerk.workflow.exploring.search import Limits
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 CHATS = [path.name for path in EXAMPLES if path.name not in {"purchase.py", "two_agents.py"}]
@@ -107,6 +110,14 @@ async def test_the_help_desk_remembers_who_asks_in_her_next_conversation(loaded:
     assert "My laptop is a ThinkPad." in again.stop.answer.text
     assert isinstance(other.stop, LLMStopEvent)
     assert "ThinkPad" not in other.stop.answer.text
+
+
+@pytest.mark.parametrize("loaded", ["helpdesk.py"], indirect=True)
+def test_the_help_desk_cannot_stall(loaded: ModuleType) -> None:
+    exploration = explore(compose(blueprint_of(loaded), UserMessageEvent), Limits(clock=lambda: 0.0))
+
+    assert [str(problem) for problem in exploration.problems if problem.severity != "warning"] == []
+    assert all(scope.is_proven for scope in exploration.scopes)
 
 
 @pytest.mark.parametrize("loaded", ["helpdesk.py"], indirect=True)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from planwerk.capabilities.memory.errors import MemoryFull, MemoryScopeInvalid
 from planwerk.capabilities.memory.ports import (
@@ -84,6 +88,7 @@ async def test_what_was_added_is_read_as_it_was(store: MemoryStore) -> None:
         ("Straße", "Wohnt in der Bergstrasse."),
         ("laptop", "Has two laptops."),
         ("laptops", "Has one laptop."),
+        ("meeting", "Keeps meeting_notes in a folder."),
         ("dog", "Dogs may come to the office."),
         ("Wagen", "Fährt einen Dienstwagen."),
         ("Dienstwagenregelung", "Der Wagen wird geleast."),
@@ -301,6 +306,29 @@ async def test_namespaces_are_counted_by_tenant(store: MemoryStore) -> None:
     assert list((await store.namespaces("default")).items()) == [("office", 1), ("travel", 2)]
     await store.clear(TRAVEL)
     assert await store.namespaces("default") == {"office": 1}
+
+
+TEXT = st.text(alphabet="abdnrtwäößÉ _-'1я本", min_size=1, max_size=30)
+
+
+@settings(max_examples=40)
+@given(texts=st.lists(TEXT, min_size=1, max_size=8), query=TEXT)
+def test_every_store_finds_the_same(texts: list[str], query: str) -> None:
+    async def play(folder: Path) -> tuple[set[str], set[str]]:
+        upgrade(folder / "data.db")
+        database = SqliteDatabase(folder / "data.db")
+        try:
+            stores: list[MemoryStore] = [InMemoryMemories(), SqliteMemories(database)]
+            for store in stores:
+                await keep(store, *texts)
+            first, second = [set(await found(store, query)) for store in stores]
+            return first, second
+        finally:
+            await database.close()
+
+    with tempfile.TemporaryDirectory() as folder:
+        first, second = asyncio.run(play(Path(folder)))
+    assert first == second
 
 
 async def test_nothing_of_a_deleted_memory_is_left_in_the_file(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ MOST_WORDS: Final = 32
 """Of a query; what follows hardly changes what fits best."""
 SHORTEST_BEGINNING: Final = 3
 SHORTEST_PART: Final = 4
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = re.compile(r"[^\W_]+")
 _SAYING_NOTHING: Final = """
 a about am an and any are as at be been but by can could did do does for from had has have he her him his how i if
 in into is it its me my no not of on or our she should so some than that the their them then there these they this
