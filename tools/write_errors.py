@@ -44,6 +44,7 @@ ROOMS: Final = {
     "runtime": "Profiles and runs",
     "workflow": "Workflows",
     "models": "Models",
+    "capabilities": "Capabilities",
     "messages": "Messages",
     "storage": "Storage",
     "settings": "Settings",

@@ -46,6 +46,7 @@ from planwerk.workspace.workspaces import Workspaces
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
+    from planwerk.capabilities.memory.ports import MemoryStore
     from planwerk.storage.sqlite.database import SqliteDatabase
 
 log = logging.getLogger(__name__)
@@ -93,6 +94,7 @@ class Stores:
     contexts: ContextStore
     records: RunRecords
     requests: RunRequests
+    memories: MemoryStore
     database: SqliteDatabase | None = None
 
 
@@ -128,7 +130,9 @@ class Planwerk:
             from planwerk.blueprints.llm_wrapping_agent import LLMWrappingAgent
 
             blueprints = (LLMWrappingAgent,)
-        self.blueprints = BlueprintRegistry(blueprints)
+        from planwerk.capabilities.memory.writer import MemoryWriter
+
+        self.blueprints = BlueprintRegistry(blueprints, of_capabilities=(MemoryWriter,))
         self._initial_profiles = tuple(profiles)
         self._given_model = model if model is not None and not isinstance(model, str) else None
         named = model if isinstance(model, str) else None
@@ -185,6 +189,7 @@ class Planwerk:
 
     async def _set_up(self, *, work: bool, is_helper: bool, keep_schedules: bool) -> None:
         self.access = AccessService.over(self.stores.accounts)
+        self.memories = self.stores.memories
         self.workspaces = Workspaces(self.stores.workspace, now=self._now)
         self.profiles = ProfileDirectory(
             self.workspaces, self.blueprints, schedule_min_seconds=self.schedule_min_seconds
@@ -250,12 +255,15 @@ class Planwerk:
     # Parts ------------------------------------------------------------------------------------------------------------
 
     def _providers(self) -> Any:
+        from planwerk.capabilities.memory.memories import Memories, memories_from
+
         providers = standard_providers(
             models=self.models,
             contexts=self.stores.contexts,
             find_blueprint=find_in(self.blueprints),
             clock=self.clock,
         )
+        providers.register(Memories, memories_from(self.stores.memories, self.clock))
         for annotation, provider in self._application_providers:
             providers.register(annotation, provider)
         return providers
@@ -391,6 +399,7 @@ def _open(path: Path | None, durability: Literal["process", "power"]) -> Stores:
         from planwerk.storage.in_memory.accounts import InMemoryAccounts
         from planwerk.storage.in_memory.contexts import InMemoryContexts
         from planwerk.storage.in_memory.journal import InMemoryJournal
+        from planwerk.storage.in_memory.memories import InMemoryMemories
         from planwerk.storage.in_memory.run_records import InMemoryRunRecords
         from planwerk.storage.in_memory.run_requests import InMemoryRunRequests
         from planwerk.storage.in_memory.work_queue import InMemoryWorkQueue
@@ -404,12 +413,14 @@ def _open(path: Path | None, durability: Literal["process", "power"]) -> Stores:
             contexts=InMemoryContexts(),
             records=InMemoryRunRecords(),
             requests=InMemoryRunRequests(),
+            memories=InMemoryMemories(),
         )
     from planwerk.storage.migrate import upgrade
     from planwerk.storage.sqlite.accounts import SqliteAccounts
     from planwerk.storage.sqlite.contexts import SqliteContexts
     from planwerk.storage.sqlite.database import SqliteDatabase
     from planwerk.storage.sqlite.journal import SqliteJournal
+    from planwerk.storage.sqlite.memories import SqliteMemories
     from planwerk.storage.sqlite.run_records import SqliteRunRecords
     from planwerk.storage.sqlite.run_requests import SqliteRunRequests
     from planwerk.storage.sqlite.work_queue import SqliteWorkQueue
@@ -426,5 +437,6 @@ def _open(path: Path | None, durability: Literal["process", "power"]) -> Stores:
         contexts=SqliteContexts(database),
         records=SqliteRunRecords(database),
         requests=SqliteRunRequests(database),
+        memories=SqliteMemories(database),
         database=database,
     )

@@ -6,12 +6,14 @@ import sys
 import pytest
 
 import planwerk.capabilities
-from planwerk.capabilities import Block, Conversation, ConversationFields
+from planwerk.capabilities import Block, Conversation, ConversationFields, Memory, MemoryFields
 
 
 def test_the_public_names_are_these() -> None:
-    assert planwerk.capabilities.__all__ == ["Block", "Conversation", "ConversationFields"]
-    assert [name.__name__ for name in (Block, Conversation, ConversationFields)] == planwerk.capabilities.__all__
+    names = (Block, Conversation, ConversationFields, Memory, MemoryFields)
+
+    assert planwerk.capabilities.__all__ == ["Block", "Conversation", "ConversationFields", "Memory", "MemoryFields"]
+    assert [name.__name__ for name in names] == planwerk.capabilities.__all__
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:

@@ -11,6 +11,7 @@ from typing import Final
 from playwright.async_api import Route, expect
 
 from planwerk.app import DEFAULT_TENANT
+from planwerk.capabilities.memory.ports import MemoryScope, StoredMemory
 from planwerk.workflow.ids import ThreadId, new_id
 from planwerk.workspace.rules.commands import CreateThread
 from tests.e2e.asking import begin
@@ -50,6 +51,8 @@ class Words:
     orders: tuple[str, str]
     """What the order desk is asked, and the title."""
     travel: tuple[str, str]
+    memories: tuple[str, ...]
+    """What is remembered, the newest last."""
     composer: str = "Message"
 
 
@@ -74,6 +77,11 @@ EN: Final = Words(
     broken="Common swifts leave Europe in August and spend the winter south of the Sahara, mostly",
     orders=("I need a second monitor and a docking station for the desk in Olten.", "A second monitor"),
     travel=("Please book the night train to Hamburg for Tuesday.", "Night train to Hamburg"),
+    memories=(
+        "Lives in Olten and travels by train.",
+        "Leads the team for bird protection, four people, and reports to the canton every spring.",
+        "Prefers short answers with figures.",
+    ),
 )
 DE: Final = Words(
     question="Wie schlafen Mauersegler im Flug?",
@@ -96,6 +104,11 @@ DE: Final = Words(
     broken="Mauersegler verlassen Europa im August und überwintern südlich der Sahara, meist",
     orders=("Ich brauche einen zweiten Bildschirm und eine Dockingstation für Olten.", "Ein zweiter Bildschirm"),
     travel=("Bitte buche den Nachtzug nach Hamburg für Dienstag.", "Nachtzug nach Hamburg"),
+    memories=(
+        "Wohnt in Olten und reist mit der Bahn.",
+        "Leitet das Team für Vogelschutz, vier Leute, und berichtet jeden Frühling dem Kanton.",
+        "Mag kurze Antworten mit Zahlen.",
+    ),
     composer="Nachricht",
 )
 WORDS: Final = {"en": EN, "de": DE}
@@ -305,6 +318,24 @@ async def thread_that_asks(stage: Stage) -> None:
     await stage.person.page.evaluate("document.activeElement.blur()")
 
 
+async def memory(stage: Stage) -> None:
+    """What is remembered: of a chat, and of long ago."""
+    await stage.first_turn()
+    planwerk = stage.served.planwerk
+    account = (await planwerk.access.local_principal()).account
+    [run] = await planwerk.host.newest(DEFAULT_TENANT, limit=1)
+    now = planwerk.clock()
+    for place, (text, days) in enumerate(zip(stage.words.memories, (140, 30, 0), strict=True)):
+        at = now - int(timedelta(days=days) / timedelta(microseconds=1))
+        source = run.run if days == 0 else None
+        of_her = MemoryScope.of_user(DEFAULT_TENANT, account)
+        await planwerk.memories.add(StoredMemory(f"m{place}", of_her, text, at, at, source_run=source))
+    await stage.person.page.goto(f"{stage.served.url}/settings/memory")
+    await expect(stage.person.page.get_by_role("listitem").filter(has_text=stage.words.memories[0])).to_be_visible()
+    await stage.person.page.get_by_role("button", name=re.compile("^(Edit|Bearbeiten): .*(team|Team)")).click()
+    await stage.person.page.evaluate("document.activeElement.blur()")
+
+
 ASKING: Final[frozenset[str]] = frozenset({"inbox", "thread-asks"})
 """Scenes of an installation whose agents ask people."""
 SCENES: Final[dict[str, Callable[[Stage], Awaitable[None]]]] = {
@@ -320,4 +351,5 @@ SCENES: Final[dict[str, Callable[[Stage], Awaitable[None]]]] = {
     "fork": fork_dialog,
     "runs": run_list,
     "compare": compared,
+    "memory": memory,
 }

@@ -14,12 +14,16 @@ from tests.blueprints.chatting import chat
 from tests.capabilities.conversation.conversing import PlayedModel, message
 from tests.docs.pages import ROOT, snippets
 
-from planwerk.messages.events import LLMStopEvent
-from planwerk.messages.prompts import system_text
+from planwerk.access.identity import UserIdentity
+from planwerk.messages.events import LLMStopEvent, UserMessageEvent
+from planwerk.storage.in_memory.memories import InMemoryMemories
 from planwerk.testing import ScriptedModel, Stream
 from planwerk.testing.runs import run_workflow
 from planwerk.workflow.blueprint import Agent
+from planwerk.workflow.composition import compose
 from planwerk.workflow.events import ExceptionEvent
+from planwerk.workflow.exploration import explore
+from planwerk.workflow.exploring.search import Limits
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 CHATS = [path.name for path in EXAMPLES if path.name not in {"purchase.py", "two_agents.py"}]
@@ -59,7 +63,7 @@ async def test_an_example_is_sound_and_answers(loaded: ModuleType) -> None:
 
     run = await chat(blueprint, message("Is working from home a good idea?"), PlayedModel(text="It depends."))
 
-    assert blueprint.find_problems() == []
+    assert [problem for problem in blueprint.find_problems() if problem.severity == "error"] == []
     assert isinstance(run.stop, LLMStopEvent)
     assert run.stop.answer.text == "Pro costs 49."
 
@@ -93,24 +97,37 @@ async def test_two_sides_weighs_nothing_in_small_talk(loaded: ModuleType) -> Non
 
 
 @pytest.mark.parametrize("loaded", ["helpdesk.py"], indirect=True)
-async def test_the_help_desk_answers_from_the_notes_that_fit(loaded: ModuleType) -> None:
-    model = PlayedModel()
+async def test_the_help_desk_remembers_who_asks_in_her_next_conversation(loaded: ModuleType) -> None:
+    blueprint, store = blueprint_of(loaded), InMemoryMemories()
+    ada, ben = UserIdentity(id="ada", name="Ada"), UserIdentity(id="ben", name="Ben")
 
-    await chat(blueprint_of(loaded), message("How do I get a new laptop?"), model)
+    first = await run_workflow(blueprint, "My laptop is a ThinkPad.", user=ada, memories=store)
+    again = await run_workflow(blueprint, "Which laptop is broken?", user=ada, memories=store)
+    other = await run_workflow(blueprint, "Which laptop is broken?", user=ben, memories=store)
 
-    system, [data, _] = model.asked("answer")
-    assert data == '<data title="Notes">\nA new laptop is ordered with form IT-7, which the team lead signs.\n</data>'
-    assert system == "Answer from the notes; say so if they do not help."
+    assert [type(run.stop).__name__ for run in first.detached] == ["MemoryWrittenStopEvent"]
+    assert isinstance(again.stop, LLMStopEvent)
+    assert "My laptop is a ThinkPad." in again.stop.answer.text
+    assert isinstance(other.stop, LLMStopEvent)
+    assert "ThinkPad" not in other.stop.answer.text
 
 
 @pytest.mark.parametrize("loaded", ["helpdesk.py"], indirect=True)
-async def test_the_help_desk_says_nothing_of_notes_where_none_fit(loaded: ModuleType) -> None:
-    model = PlayedModel()
+def test_the_help_desk_cannot_stall(loaded: ModuleType) -> None:
+    exploration = explore(compose(blueprint_of(loaded), UserMessageEvent), Limits(clock=lambda: 0.0))
 
-    await chat(blueprint_of(loaded), message("Why is the sky blue?"), model)
+    assert [str(problem) for problem in exploration.problems if problem.severity != "warning"] == []
+    assert all(scope.is_proven for scope in exploration.scopes)
 
-    [messages] = [messages for task, messages in model.requests if task == "answer"]
-    assert system_text(messages) == ""
+
+@pytest.mark.parametrize("loaded", ["helpdesk.py"], indirect=True)
+async def test_the_help_desk_recalls_and_remembers_nothing_in_small_talk(loaded: ModuleType) -> None:
+    store = InMemoryMemories()
+
+    run = await run_workflow(blueprint_of(loaded), "Hi", user=UserIdentity(id="ada", name="Ada"), memories=store)
+
+    assert isinstance(run.stop, LLMStopEvent)
+    assert run.detached == []
 
 
 @pytest.mark.parametrize("loaded", ["purchase.py"], indirect=True)

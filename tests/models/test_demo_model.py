@@ -11,6 +11,7 @@ from tests.models.recording import RecordingSink
 from planwerk.messages.events import LLMEvent
 from planwerk.messages.prompts import assistant_message, system_prompt, user_prompt
 from planwerk.models import Answering, Predicting
+from planwerk.models.demo.facts import changes
 from planwerk.models.demo.language import Language, is_small_talk, language_of, topic_of
 from planwerk.models.demo.model import DemoModel
 from planwerk.models.demo.phrases import PHRASES
@@ -289,3 +290,31 @@ def test_a_topic_is_short_and_bare() -> None:
         topic_of('  Please tell me "everything" about *Oslo*, now!\nAnd more') == "Tell me everything about Oslo, now"
     )
     assert topic_of("") == ""
+
+
+@pytest.mark.parametrize(
+    ("known", "message", "expected"),
+    [
+        ("-", "My name is Ada. What is a lease?", [("add", None, "My name is Ada.")]),
+        (
+            "-",
+            "Ich wohne in Bern und arbeite als Ärztin.",
+            [("add", None, "Ich wohne in Bern und arbeite als Ärztin.")],
+        ),
+        ("-", "Je travaille à Lyon.", [("add", None, "Je travaille à Lyon.")]),
+        ("-", "Mi chiamo Anna.", [("add", None, "Mi chiamo Anna.")]),
+        ("-", "What is the capital of France?", []),
+        ("-", "I need a summary of the report.", []),
+        ("1. I like tea.\n2. I drive to work.", "I never drive to work.", [("update", 2, "I never drive to work.")]),
+        ("1. My name is Ada.", "My name is Ben.", [("update", 1, "My name is Ben.")]),
+        ("1. I like tea.", "I like cats.", [("add", None, "I like cats.")]),
+        ("1. I like tea.\n2. I drive to work.", "Please forget that I drive.", [("delete", 2, "")]),
+    ],
+)
+def test_it_remembers_what_a_person_says_of_herself(
+    known: str, message: str, expected: list[tuple[str, int | None, str]]
+) -> None:
+    found = changes(f"<facts>\n{known}\n</facts>\n\n<message>\n{message}\n</message>\n\n<answer>\nI see.\n</answer>")
+
+    assert [(change["action"], change["memory"], change["text"]) for change in found["changes"]] == expected
+    assert found["forget"] == ("forget" in message)

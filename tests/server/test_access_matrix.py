@@ -11,9 +11,10 @@ import httpx2
 import pytest
 
 from planwerk.access.actions import Action, Role
-from planwerk.access.ids import TenantId
+from planwerk.access.ids import DEFAULT_TENANT, TenantId
 from planwerk.app import Planwerk
 from planwerk.blueprints.llm_wrapping_agent import LLMWrappingAgent
+from planwerk.capabilities.memory.ports import MemoryScope, StoredMemory
 from planwerk.server.application import create_app
 from planwerk.server.openapi import document
 from planwerk.testing import ScriptedModel
@@ -32,6 +33,7 @@ ALL: Final = "ok ok ok ok ok 401"
 OWN: Final = "ok 404 404 404 404 401"
 BUILDERS_MAKE: Final = "403 403 ok ok ok 401"
 HERS_AND_ADMINS: Final = "ok 404 ok ok 404 401"
+ADMINS_SEE: Final = "404 404 ok ok ok 401"
 SEEN_AND_BUILDERS_CHANGE: Final = "403 404 ok ok 404 401"
 PUBLIC: Final = "ok ok ok ok ok ok"
 
@@ -86,6 +88,15 @@ ANSWERS: Final = {
     "list_requests": OWN,
     "read_request": OWN,
     "answer_request": OWN,
+    "list_memories": ALL,
+    "export_memories": ALL,
+    "change_memory": OWN,
+    "delete_memory": OWN,
+    "delete_memories": ALL,  # each deletes her own
+    "list_namespaces": BUILDERS_MAKE,
+    "list_organization_memories": ADMINS_SEE,
+    "add_organization_memory": ADMINS_SEE,
+    "delete_organization_memory": "404 404 ok 404 404 401",  # Cleo has deleted it when Olga comes
     "v1_models": ALL,
     "v1_model": HERS_AND_ADMINS,
     "v1_chat_completions": HERS_AND_ADMINS,
@@ -211,6 +222,15 @@ REQUESTS: Final[dict[str, Request]] = {
     "list_requests": lambda i: ("GET", f"/api/runs/{i['asking']}/requests", None),
     "read_request": lambda i: ("GET", f"/api/requests/{i['request']}", None),
     "answer_request": lambda i: ("POST", f"/api/requests/{i['request']}/answer", {"answer": {"text": "secret"}}),
+    "list_memories": lambda _: ("GET", "/api/me/memories", None),
+    "export_memories": lambda _: ("GET", "/api/me/memories/export", None),
+    "change_memory": lambda i: ("PATCH", f"/api/me/memories/{i['memory']}", {"text": "Has a secret dog."}),
+    "delete_memory": lambda i: ("DELETE", f"/api/me/memories/{i['memory']}", None),
+    "delete_memories": lambda _: ("DELETE", "/api/me/memories", None),
+    "list_namespaces": lambda _: ("GET", "/api/organization/memories", None),
+    "list_organization_memories": lambda i: ("GET", "/api/organization/memories/travel", None),
+    "add_organization_memory": lambda i: ("POST", "/api/organization/memories/travel", {"text": "Trains first."}),
+    "delete_organization_memory": lambda i: ("DELETE", f"/api/organization/memories/travel/{i['kept']}", None),
     "v1_models": lambda _: ("GET", "/v1/models", None),
     "v1_model": lambda i: ("GET", f"/v1/models/{i['profile']}", None),
     "v1_chat_completions": lambda i: (
@@ -234,7 +254,15 @@ async def world(tmp_path: Path) -> AsyncGenerator[World]:
             "tom": await key_of(planwerk, "tom", Role.OWNER, TenantId("acme")),
             "nobody": None,
         }
-        yield World(application, keys, await things_of_ada(application, keys))
+        ids = await things_of_ada(application, keys)
+        scopes = {
+            "memory": MemoryScope.of_user(DEFAULT_TENANT, ids["account"]),
+            "kept": MemoryScope.of_organization(DEFAULT_TENANT, "travel"),
+        }
+        for name, scope in scopes.items():
+            ids[name] = new_id()
+            await planwerk.memories.add(StoredMemory(ids[name], scope, "Has a secret.", 0, 0))
+        yield World(application, keys, ids)
 
 
 async def things_of_ada(application: Any, keys: dict[str, str | None]) -> dict[str, str]:
@@ -307,7 +335,11 @@ async def test_what_is_foreign_looks_like_what_does_not_exist(world: World) -> N
             continue
         foreign = REQUESTS[operation](world.ids | {"new": new_id(), "asker": "tom"})
         missing_ids = {
-            name: new_id() for name in ("account", "key", "workspace", "thread", "message", "run", "asking", "request")
+            name: new_id()
+            for name in (
+                *("account", "key", "workspace", "thread", "message", "run", "asking", "request"),
+                *("memory", "kept"),
+            )
         }
         missing = REQUESTS[operation](world.ids | missing_ids | {"profile": "none", "new": new_id(), "asker": "tom"})
 

@@ -60,6 +60,15 @@ OPERATIONS = {
     "v1_chat_completions",
     "v1_model",
     "v1_models",
+    "add_organization_memory",
+    "change_memory",
+    "delete_memories",
+    "delete_memory",
+    "delete_organization_memory",
+    "export_memories",
+    "list_memories",
+    "list_namespaces",
+    "list_organization_memories",
 }
 
 

@@ -18,6 +18,7 @@ const CompareScreen = lazy(() =>
 );
 const RunScreen = lazy(() => import("./screens/Run").then(({ RunScreen: screen }) => ({ default: screen })));
 
+const MemoryScreen = lazy(() => import("./screens/Memory").then(({ MemoryScreen: screen }) => ({ default: screen })));
 const RunsScreen = lazy(() => import("./screens/Runs").then(({ RunsScreen: screen }) => ({ default: screen })));
 
 export function App() {
@@ -59,6 +60,7 @@ function SignedIn({ expired }: { expired: boolean }) {
               <Route path="/runs" element={<Later screen={<RunsScreen />} />} />
               <Route path="/runs/compare" element={<Later screen={<CompareScreen />} />} />
               <Route path="/runs/:id" element={<Later screen={<RunScreen />} />} />
+              <Route path="/settings/memory" element={<Later screen={<MemoryScreen />} />} />
               <Route path="*" element={<Home />} />
             </Route>
           </Routes>

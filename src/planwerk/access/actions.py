@@ -57,10 +57,25 @@ class Action(StrEnum):
     """Answer what it asks a person."""
     RUN_INSPECT = "run.inspect"
     """Whole prompts, arguments marked secret, cost (S2.4)."""
+    MEMORY_READ = "memory.read"
+    """On memories: what is remembered of oneself; on a namespace or a tenant: what the organisation keeps."""
+    MEMORY_EDIT = "memory.edit"
+    """Change and delete it; on a namespace: add to it."""
 
 
 ResourceKind: TypeAlias = Literal[
-    "server", "tenant", "account", "key", "profile", "workspace", "admin_workspace", "thread", "run", "scheduled_run"
+    "server",
+    "tenant",
+    "account",
+    "key",
+    "profile",
+    "workspace",
+    "admin_workspace",
+    "thread",
+    "run",
+    "scheduled_run",
+    "memory",
+    "namespace",
 ]
 
 

@@ -93,6 +93,12 @@ RULES: Final[Mapping[Action, tuple[Rule, ...]]] = {
         _rule("run", member=BUILDERS, owner=BUILDERS),
         _rule("scheduled_run", anyone=BUILDERS),
     ),
+    Action.MEMORY_READ: (
+        _rule("memory", owner=ALL),
+        _rule("namespace", anyone=ADMINS),
+        _rule("tenant", anyone=ADMINS),
+    ),
+    Action.MEMORY_EDIT: (_rule("memory", owner=ALL), _rule("namespace", anyone=ADMINS)),
 }
 """Who may what. Private things of others are nobody's, not even an owner's: that is break-glass (S5.5)."""
 
@@ -107,6 +113,8 @@ SEEN_BY: Final[Mapping[ResourceKind, Action | None]] = {
     "thread": Action.THREAD_READ,
     "run": Action.RUN_READ,
     "scheduled_run": Action.RUN_READ,
+    "memory": Action.MEMORY_READ,
+    "namespace": Action.MEMORY_READ,
 }
 """By which action a kind is seen at all; None for what every principal of its tenant knows of."""
 

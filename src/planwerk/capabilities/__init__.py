@@ -6,14 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from planwerk.capabilities.conversation import Block, Conversation, ConversationFields
+    from planwerk.capabilities.conversation import Conversation, ConversationFields
+    from planwerk.capabilities.memory import Memory, MemoryFields
+    from planwerk.messages.blocks import Block
 
-__all__ = ["Block", "Conversation", "ConversationFields"]
+__all__ = ["Block", "Conversation", "ConversationFields", "Memory", "MemoryFields"]
 
 _MODULES: Final = {
-    "Block": "planwerk.capabilities.conversation",
+    "Block": "planwerk.messages.blocks",
     "Conversation": "planwerk.capabilities.conversation",
     "ConversationFields": "planwerk.capabilities.conversation",
+    "Memory": "planwerk.capabilities.memory",
+    "MemoryFields": "planwerk.capabilities.memory",
 }
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from planwerk.locales import text, texts
 
-Widget: TypeAlias = Literal["text", "long_text", "number", "switch", "model"]
+Widget: TypeAlias = Literal["text", "long_text", "number", "switch", "model", "list"]
 
 
 def form_field(default: Any, key: str, widget: Widget, *, least: int | None = None) -> Any:
@@ -16,7 +16,8 @@ def form_field(default: Any, key: str, widget: Widget, *, least: int | None = No
 
     Args:
         key: Where its texts are: `KEY.label` and `KEY.hint` in the locale files.
-        widget: How people enter it; `model` offers the models the server knows.
+        widget: How people enter it; `model` offers the models the server knows, `list` takes several
+            texts.
         least: Smallest number allowed.
     """
     label, hint = f"{key}.label", f"{key}.hint"

@@ -14,6 +14,7 @@ from planwerk.access.parts import principal_of
 from planwerk.access.ports import Accounts
 from planwerk.messages.events import UserMessageEvent
 from planwerk.messages.prompts import user_prompt
+from planwerk.runtime.capability_agents import CapabilityAgent
 from planwerk.runtime.errors import RuntimeFault
 from planwerk.runtime.profiles import (
     BlueprintRegistry,
@@ -94,7 +95,7 @@ class ServedAgents:
 
     async def find(self, parent: journal.RunOpened, asked: Asked) -> FoundAgent:
         if asked.profile is None:
-            return FoundAgent(self._profiles.blueprints.get(asked.agent))
+            return _without_profile(self._profiles.blueprints.get(asked.agent), parent)
         tenant = TenantId(parent.tenant)
         asker = asker_of(parent)
         if asker.get("kind") == "user":
@@ -132,10 +133,17 @@ class NamedAgents:
 
     async def find(self, parent: journal.RunOpened, asked: Asked) -> FoundAgent:
         if asked.profile is None:
-            return FoundAgent(self.blueprints.get(asked.agent))
+            return _without_profile(self.blueprints.get(asked.agent), parent)
         if asked.profile not in self._profiles:
             raise UnknownProfile(asked.profile, self._profiles)
         return FoundAgent(self._profiles[asked.profile])
+
+
+def _without_profile(blueprint: type[Agent], parent: journal.RunOpened) -> FoundAgent:
+    """A blueprint with its defaults; one of a capability with settings of the run that asks."""
+    if issubclass(blueprint, CapabilityAgent):
+        return FoundAgent(blueprint, blueprint.settings_of(parent.config))
+    return FoundAgent(blueprint)
 
 
 def profile_resource(profile: Profile, tenant: TenantId) -> Resource:

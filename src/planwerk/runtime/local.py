@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from planwerk.access.identity import UserIdentity
 from planwerk.runtime.driver import RunDriver
 from planwerk.runtime.errors import RunFailed
 from planwerk.runtime.execution import ExecutionContext, FrameType
@@ -116,7 +117,7 @@ class LocalRuntime:
             blueprint=blueprint.__name__,
             fingerprint=program.composition.fingerprint,
             config=_dumped(settings),
-            actor={"kind": "system", "name": "local"},
+            actor=_actor_of(start),
             tenant="default",
         )
         await driver.open(opened, start)
@@ -148,6 +149,14 @@ def make_context(driver: RunDriver, execution: Execution, attempt: int) -> Execu
     return ExecutionContext(
         opened, start, driver.config, execution.id, attempt, execution.step.name, path, DriverSink(driver, execution)
     )
+
+
+def _actor_of(start: Event) -> dict[str, Any]:
+    """Who starts it: the person a start event names, as nobody else could have written it here."""
+    user = getattr(start, "user", None)
+    if isinstance(user, UserIdentity):
+        return {"kind": "user", "id": user.id, "name": user.name}
+    return {"kind": "system", "name": "local"}
 
 
 def _dumped(config: AgentConfig) -> dict[str, Any]:

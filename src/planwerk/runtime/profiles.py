@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError
 
 from planwerk.access.actors import Actor, SystemActor
 from planwerk.access.ids import TenantId
+from planwerk.runtime.capability_agents import CapabilityAgent
 from planwerk.runtime.errors import RuntimeFault
 from planwerk.runtime.schedules import MIN_SECONDS, ProfileSchedule, changed_schedule, check_schedule
 from planwerk.workflow.blueprint import Agent, AgentConfig, ProfileTemplate
@@ -129,15 +130,19 @@ class NotABlueprint(RuntimeFault):
 class BlueprintRegistry:
     """The blueprints served here, in order; of two of one name the first one, so that one's own replaces a shipped one.
 
+    Those of capabilities (`CapabilityAgent`) are found by name, and are neither listed nor there for profiles.
+
     Raises:
         NotABlueprint: Something among them is no class of an agent.
     """
 
-    def __init__(self, blueprints: Iterable[type[Agent]] = ()) -> None:
+    def __init__(
+        self, blueprints: Iterable[type[Agent]] = (), *, of_capabilities: Iterable[type[CapabilityAgent]] = ()
+    ) -> None:
         if isinstance(blueprints, type):
             raise NotABlueprint(blueprints, what_to_do=f"Give a list: [{blueprints.__name__}].")
         self._blueprints: dict[str, type[Agent]] = {}
-        for blueprint in cast("Iterable[object]", blueprints):
+        for blueprint in cast("Iterable[object]", (*blueprints, *of_capabilities)):
             if not (isinstance(blueprint, type) and issubclass(blueprint, Agent)):
                 raise NotABlueprint(
                     cast("object", blueprint), what_to_do="Give classes that derive from Agent, not objects of them."
@@ -145,10 +150,10 @@ class BlueprintRegistry:
             self._blueprints.setdefault(blueprint.__name__, blueprint)
 
     def __iter__(self) -> Any:
-        return iter(self._blueprints.values())
+        return (blueprint for blueprint in self._blueprints.values() if not issubclass(blueprint, CapabilityAgent))
 
     def __contains__(self, name: object) -> bool:
-        return name in self._blueprints
+        return any(blueprint.__name__ == name for blueprint in self)
 
     def get(self, name: str) -> type[Agent]:
         """The blueprint of this name.
@@ -318,6 +323,8 @@ class ProfileDirectory:
             UnknownBlueprint: Its blueprint is not served here.
             ProfileInvalid: The settings do not fit.
         """
+        if data.blueprint not in self.blueprints:
+            raise UnknownBlueprint(data.blueprint)
         blueprint = self.blueprints.get(data.blueprint)
         try:
             return blueprint.config.model_validate(data.config)

@@ -18,6 +18,7 @@ from planwerk.server.routes import (
     accounts,
     health,
     keys,
+    memories,
     profiles,
     requests,
     run_insight,
@@ -78,7 +79,7 @@ def create_app(
     problems.install(app)
     rooms = (
         *(health, server_info, session, accounts, keys, profiles, schedules, workspaces, threads),
-        *(runs, run_insight, requests),
+        *(runs, run_insight, requests, memories),
     )
     for room in rooms:
         app.include_router(room.router)

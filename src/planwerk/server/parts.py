@@ -19,6 +19,7 @@ from planwerk.access.authorize import allowed, authorize
 from planwerk.access.ids import AccountId, TenantId
 from planwerk.access.principal import Principal
 from planwerk.access.service import AccessService
+from planwerk.capabilities.memory.ports import MemoryStore
 from planwerk.locales import LOCALES, best_locale
 from planwerk.models.catalogue import ModelCatalogue
 from planwerk.runtime.agents import profile_resource
@@ -52,6 +53,7 @@ class Parts(Protocol):
     host: Host
     forks: Forks
     schedules: Schedules
+    memories: MemoryStore
     live: LiveHub
     started: bool
     stateless_seconds: float

@@ -116,13 +116,15 @@ def _create(connection: sqlite3.Connection) -> None:
     from sqlalchemy.dialects import sqlite
     from sqlalchemy.schema import CreateIndex, CreateTable
 
-    from planwerk.storage.schema import metadata
+    from planwerk.storage.schema import FULL_TEXT_SQLITE, metadata
 
     dialect = sqlite.dialect()
     for table in metadata.sorted_tables:
         connection.execute(str(CreateTable(table).compile(dialect=dialect)))
         for index in sorted(table.indexes, key=lambda index: str(index.name)):
             connection.execute(str(CreateIndex(index).compile(dialect=dialect)))
+    for statement in FULL_TEXT_SQLITE.values():
+        connection.execute(statement)
     connection.execute(
         "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL,"
         " CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"

@@ -240,6 +240,26 @@ contexts: Final = Table(
     _number("version"),
 )
 
+# Memories (owned by the memory's adapter) --------------------------------------------------------------------------
+
+memories: Final = Table(
+    "memories",
+    metadata,
+    Column("number", GROWING, primary_key=True, autoincrement=True),  # of its row in the full-text table
+    _text("id", unique=True),
+    _text("tenant"),
+    _text("kind"),  # "user" or "organization"
+    _text("owner"),  # the account, or the namespace
+    _text("text"),
+    _number("created"),  # microseconds since the epoch
+    _number("updated"),
+    _text("source_run", nullable=True),
+    _text("author", nullable=True),
+    _text("superseded_by", nullable=True),  # the id of the one that took its place
+    Index(None, "tenant", "kind", "owner", "superseded_by", "updated", "id"),
+    sqlite_autoincrement=True,
+)
+
 # Access: tenants, accounts, keys, sessions, sign-in tokens (owned by the access room's adapter) -----------------------
 
 tenants: Final = Table(
@@ -302,3 +322,19 @@ sign_in_tokens: Final = Table(
     _text("expires"),
     Index(None, "account"),
 )
+
+# Full text, by the means of each database ----------------------------------------------------------------------------
+
+FULL_TEXT_SQLITE: Final = {
+    # `scope` is a word made of whose it is, so that a search reads the entries of that scope alone (CAP-11).
+    "memories_words": (
+        "CREATE VIRTUAL TABLE memories_words USING fts5"
+        " (scope, text, tokenize = 'unicode61 remove_diacritics 2', prefix = '3')"
+    ),
+}
+"""Virtual tables by name with the statements that make them; with the tables that FTS5 keeps beside each."""
+
+
+def is_full_text(table: str) -> bool:
+    """Whether a table of a SQLite file is a full-text table, or one that FTS5 keeps beside it."""
+    return any(table == name or table.startswith(f"{name}_") for name in FULL_TEXT_SQLITE)

@@ -9,25 +9,28 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from planwerk.models.played import Thought
+    from planwerk.storage.in_memory.memories import InMemoryMemories
     from planwerk.testing.runs import RunResult, run_workflow
     from planwerk.testing.scripted_model import ScriptedCall, ScriptedModel, Stream
     from planwerk.testing.simulation import SimulationFailed, SimulationReport, simulate
     from planwerk.testing.virtual_clock import virtual_time
 
 _MODULES: Final = {
-    "RunResult": "runs",
-    "ScriptedCall": "scripted_model",
-    "ScriptedModel": "scripted_model",
-    "SimulationFailed": "simulation",
-    "SimulationReport": "simulation",
-    "Stream": "scripted_model",
-    "Thought": "scripted_model",
-    "run_workflow": "runs",
-    "simulate": "simulation",
-    "virtual_time": "virtual_clock",
+    "InMemoryMemories": "planwerk.storage.in_memory.memories",
+    "RunResult": "planwerk.testing.runs",
+    "ScriptedCall": "planwerk.testing.scripted_model",
+    "ScriptedModel": "planwerk.testing.scripted_model",
+    "SimulationFailed": "planwerk.testing.simulation",
+    "SimulationReport": "planwerk.testing.simulation",
+    "Stream": "planwerk.testing.scripted_model",
+    "Thought": "planwerk.models.played",
+    "run_workflow": "planwerk.testing.runs",
+    "simulate": "planwerk.testing.simulation",
+    "virtual_time": "planwerk.testing.virtual_clock",
 }
 
 __all__ = [
+    "InMemoryMemories",
     "RunResult",
     "ScriptedCall",
     "ScriptedModel",
@@ -44,4 +47,4 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return getattr(import_module(_MODULES[name]), name)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from planwerk.access.identity import UserIdentity
+from planwerk.capabilities.memory.memories import Memories, memories_from
+from planwerk.capabilities.memory.ports import MemoryStore
 from planwerk.messages.events import SteeringMessageEvent, UserMessageEvent
 from planwerk.messages.prompts import user_prompt
 from planwerk.models.catalogue import CatalogueSettings, ModelCatalogue
@@ -20,6 +22,7 @@ from planwerk.runtime.execution import ExecutionContext
 from planwerk.runtime.local import LocalRuntime, system_clock
 from planwerk.storage.in_memory.contexts import InMemoryContexts
 from planwerk.storage.in_memory.journal import InMemoryJournal
+from planwerk.storage.in_memory.memories import InMemoryMemories
 from planwerk.testing.people import Respond, Steer, answer_of, said_to
 from planwerk.testing.runs_below import RunsBelow
 from planwerk.testing.virtual_clock import virtual_clock, virtual_time
@@ -116,6 +119,7 @@ async def run_workflow(
     user: UserIdentity | None = None,
     providers: Iterable[Provider] = (),
     agents: Mapping[str, type[Agent]] | None = None,
+    memories: MemoryStore | None = None,
 ) -> RunResult:
     """Run a blueprint to its end and give back what happened; a run that fails does not raise.
 
@@ -133,6 +137,7 @@ async def run_workflow(
         agents: Blueprints by the id of the profile under which the run asks for them; one it names by its class is
             found without. They are run as well, in memory. `respond` may give the answer in their place: the event, or
             the stop that the other run would end with.
+        memories: What is remembered before, and after: give one store to several runs; nothing at first if missing.
 
     Raises:
         WorkflowError: The workflow breaks an obligation; nothing was started.
@@ -147,6 +152,7 @@ async def run_workflow(
     provided = standard_providers(
         models=models, contexts=InMemoryContexts(), find_blueprint=find_in(named.blueprints), clock=system_clock
     )
+    provided.register(Memories, memories_from(memories or InMemoryMemories(), system_clock))
     for annotation, provider in providers:
         provided.register(annotation, provider)
     event = UserMessageEvent(messages=(user_prompt(start),), user=user) if isinstance(start, str) else start

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from planwerk.capabilities.memory.memories import Memories, memories_from
 from planwerk.messages.events import UserMessageEvent
 from planwerk.messages.prompts import user_prompt
 from planwerk.models.catalogue import CatalogueSettings, ModelCatalogue
@@ -23,6 +24,7 @@ from planwerk.providing import find_in, standard_providers
 from planwerk.runtime.agents import NamedAgents
 from planwerk.runtime.local import system_clock
 from planwerk.runtime.programs import Programs
+from planwerk.storage.in_memory.memories import InMemoryMemories
 from planwerk.testing.faults import FaultPlan
 from planwerk.testing.faulty_storage import SharedContexts
 from planwerk.testing.interleaving import task_factory
@@ -128,6 +130,7 @@ class _Simulation:
         provided = standard_providers(
             models=self._models, contexts=contexts, find_blueprint=find_in(named.blueprints), clock=system_clock
         )
+        provided.register(Memories, memories_from(InMemoryMemories(), system_clock))
         for annotation, provider in providers:
             provided.register(annotation, provider)
         event = UserMessageEvent(messages=(user_prompt(start),)) if isinstance(start, str) else start

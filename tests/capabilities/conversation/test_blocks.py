@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planwerk.capabilities.conversation.blocks import Block, data_text, framed, instruction_text
+from planwerk.capabilities.conversation.blocks import data_text, framed, instruction_text
+from planwerk.messages.blocks import Block
 
 FRAME = re.compile(r"<data(?: title=\"[^\"<>]*\")?>|</data>")
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.capabilities.conversation.conversing import PlayedModel, Surroundings, message
 
-from planwerk.capabilities.conversation import Block, Conversation
+from planwerk.capabilities.conversation import Conversation
 from planwerk.capabilities.conversation.events import PromptComposedEvent
 from planwerk.capabilities.conversation.visibility import without_head
+from planwerk.messages.blocks import Block
 from planwerk.messages.events import RefusalReason, RefusalStopEvent
 from planwerk.messages.prompts import last_user_prompt, system_prompt, system_text, user_prompt
 from planwerk.messages.tokens import estimate_history_tokens

@@ -14,8 +14,8 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from planwerk.capabilities.conversation.blocks import Block
 from planwerk.capabilities.conversation.trimming import Fitted, fit
+from planwerk.messages.blocks import Block
 from planwerk.messages.prompts import assistant_message, prompt_text, system_prompt, user_prompt
 from planwerk.messages.tokens import estimate_history_tokens, estimate_tokens
 

@@ -20,8 +20,8 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from planwerk.capabilities.conversation.blocks import Block
 from planwerk.capabilities.conversation.trimming import fit
+from planwerk.messages.blocks import Block
 from planwerk.messages.prompts import last_user_prompt
 from planwerk.messages.tokens import estimate_history_tokens
 

@@ -753,6 +753,26 @@ export interface components {
             what_to_do: string;
         };
         /**
+         * FactChange
+         * @description A change that is to be made.
+         *
+         *     Attributes:
+         *         memory: Id of the memory that is superseded or deleted; None for a new one.
+         *         text: The fact; blank where the memory is deleted.
+         */
+        FactChange: {
+            /**
+             * Memory
+             * @default null
+             */
+            memory: string | null;
+            /**
+             * Text
+             * @default
+             */
+            text: string;
+        };
+        /**
          * FileRef
          * @description A file of a message, by the id that the file store gave it.
          */
@@ -910,6 +930,82 @@ export interface components {
             texts: {
                 [key: string]: string;
             };
+        };
+        /**
+         * MemoryChangesInferredEvent
+         * @description What is to change in a person's memories; recorded before anything is changed, so that it changes once.
+         */
+        MemoryChangesInferredEvent: {
+            /**
+             * Changes
+             * @default []
+             */
+            changes: components["schemas"]["FactChange"][];
+            /** @constant */
+            family: "both";
+            /** @constant */
+            type: "MemoryChangesInferredEvent";
+        };
+        /**
+         * MemoryRecalledEvent
+         * @description What is remembered, as data for the prompt; a scope with nothing is a blank block, which a prompt leaves out.
+         *
+         *     Attributes:
+         *         user: About the person who asks.
+         *         organization: Of the organisation.
+         *         found: How many memories there are in both.
+         */
+        MemoryRecalledEvent: {
+            /** @constant */
+            family: "both";
+            /**
+             * Found
+             * @default 0
+             */
+            found: number;
+            organization: components["schemas"]["Block"];
+            /** @constant */
+            type: "MemoryRecalledEvent";
+            user: components["schemas"]["Block"];
+        };
+        /**
+         * MemoryWritingStartEvent
+         * @description Begins a run of the memory writer: a question and its answer, and nothing else of the conversation (C2.2).
+         */
+        MemoryWritingStartEvent: {
+            /** Answer */
+            answer: string;
+            /** @constant */
+            family: "both";
+            /** Query */
+            query: string;
+            /** @constant */
+            type: "MemoryWritingStartEvent";
+        };
+        /**
+         * MemoryWrittenStopEvent
+         * @description Ends a run of the memory writer; how many memories it added, replaced and deleted.
+         */
+        MemoryWrittenStopEvent: {
+            /**
+             * Added
+             * @default 0
+             */
+            added: number;
+            /**
+             * Deleted
+             * @default 0
+             */
+            deleted: number;
+            /** @constant */
+            family: "both";
+            /** @constant */
+            type: "MemoryWrittenStopEvent";
+            /**
+             * Updated
+             * @default 0
+             */
+            updated: number;
         };
         /**
          * MessageClearedEvent
@@ -1125,6 +1221,33 @@ export interface components {
             type: "QuestionCondensedEvent";
         };
         /**
+         * RecallMemoryEvent
+         * @description Asks what is remembered that helps with a question.
+         *
+         *     Attributes:
+         *         query: What to look for; blank searches nothing.
+         *         literal: The person's own words, looked for as well where they differ.
+         *         namespaces: Of the organisation's memory; empty is all that the profile allows.
+         */
+        RecallMemoryEvent: {
+            /** @constant */
+            family: "both";
+            /**
+             * Literal
+             * @default null
+             */
+            literal: string | null;
+            /**
+             * Namespaces
+             * @default []
+             */
+            namespaces: string[];
+            /** Query */
+            query: string;
+            /** @constant */
+            type: "RecallMemoryEvent";
+        };
+        /**
          * RefusalReason
          * @description Why a run refuses to answer (C1.4).
          * @enum {string}
@@ -1145,6 +1268,20 @@ export interface components {
             text: string;
             /** @constant */
             type: "RefusalStopEvent";
+        };
+        /**
+         * RememberExchangeEvent
+         * @description Asks to learn from a question and its answer, once the person has hers.
+         */
+        RememberExchangeEvent: {
+            /** Answer */
+            answer: string;
+            /** @constant */
+            family: "both";
+            /** Query */
+            query: string;
+            /** @constant */
+            type: "RememberExchangeEvent";
         };
         /**
          * RequestAnswered
@@ -1261,7 +1398,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        RunEvent: components["schemas"]["AgentEndedEvent"] | components["schemas"]["AgentFailedEvent"] | components["schemas"]["AgentInTheLoop"] | components["schemas"]["AgentTimedOutEvent"] | components["schemas"]["AnswerCheckpointEvent"] | components["schemas"]["AnswerInterruptedEvent"] | components["schemas"]["AskChatEvent"] | components["schemas"]["AskConfirmationEvent"] | components["schemas"]["AskInputEvent"] | components["schemas"]["AskPersonEvent"] | components["schemas"]["ChatAnsweredEvent"] | components["schemas"]["ChatTimedOutEvent"] | components["schemas"]["CompleteConversationEvent"] | components["schemas"]["ComposePromptEvent"] | components["schemas"]["ConfirmationAnsweredEvent"] | components["schemas"]["ConfirmationTimedOutEvent"] | components["schemas"]["ContextualizeConversationEvent"] | components["schemas"]["ConversationContextualizedEvent"] | components["schemas"]["Detached"] | components["schemas"]["ExceptionEvent"] | components["schemas"]["FollowUpsSuggestedEvent"] | components["schemas"]["InputAnsweredEvent"] | components["schemas"]["InputTimedOutEvent"] | components["schemas"]["LLMEvent"] | components["schemas"]["LLMStopEvent"] | components["schemas"]["MessageClearedEvent"] | components["schemas"]["MetaQuestionAskedEvent"] | components["schemas"]["ModelExchangeEvent"] | components["schemas"]["OutsideRequest"] | components["schemas"]["PromptComposedEvent"] | components["schemas"]["QuestionCondensedEvent"] | components["schemas"]["RefusalStopEvent"] | components["schemas"]["StartEvent"] | components["schemas"]["SteeringMessageEvent"] | components["schemas"]["StepWarningEvent"] | components["schemas"]["StopEvent"] | components["schemas"]["Timer"] | components["schemas"]["TimerFiredEvent"] | components["schemas"]["TitleSuggestedEvent"] | components["schemas"]["UserMessageEvent"];
+        RunEvent: components["schemas"]["AgentEndedEvent"] | components["schemas"]["AgentFailedEvent"] | components["schemas"]["AgentInTheLoop"] | components["schemas"]["AgentTimedOutEvent"] | components["schemas"]["AnswerCheckpointEvent"] | components["schemas"]["AnswerInterruptedEvent"] | components["schemas"]["AskChatEvent"] | components["schemas"]["AskConfirmationEvent"] | components["schemas"]["AskInputEvent"] | components["schemas"]["AskPersonEvent"] | components["schemas"]["ChatAnsweredEvent"] | components["schemas"]["ChatTimedOutEvent"] | components["schemas"]["CompleteConversationEvent"] | components["schemas"]["ComposePromptEvent"] | components["schemas"]["ConfirmationAnsweredEvent"] | components["schemas"]["ConfirmationTimedOutEvent"] | components["schemas"]["ContextualizeConversationEvent"] | components["schemas"]["ConversationContextualizedEvent"] | components["schemas"]["Detached"] | components["schemas"]["ExceptionEvent"] | components["schemas"]["FollowUpsSuggestedEvent"] | components["schemas"]["InputAnsweredEvent"] | components["schemas"]["InputTimedOutEvent"] | components["schemas"]["LLMEvent"] | components["schemas"]["LLMStopEvent"] | components["schemas"]["MemoryChangesInferredEvent"] | components["schemas"]["MemoryRecalledEvent"] | components["schemas"]["MemoryWritingStartEvent"] | components["schemas"]["MemoryWrittenStopEvent"] | components["schemas"]["MessageClearedEvent"] | components["schemas"]["MetaQuestionAskedEvent"] | components["schemas"]["ModelExchangeEvent"] | components["schemas"]["OutsideRequest"] | components["schemas"]["PromptComposedEvent"] | components["schemas"]["QuestionCondensedEvent"] | components["schemas"]["RecallMemoryEvent"] | components["schemas"]["RefusalStopEvent"] | components["schemas"]["RememberExchangeEvent"] | components["schemas"]["StartEvent"] | components["schemas"]["SteeringMessageEvent"] | components["schemas"]["StepWarningEvent"] | components["schemas"]["StopEvent"] | components["schemas"]["Timer"] | components["schemas"]["TimerFiredEvent"] | components["schemas"]["TitleSuggestedEvent"] | components["schemas"]["UserMessageEvent"];
         /**
          * RunPaused
          * @description Nothing of the run works: it waits for people, other runs or timers (E1.8).

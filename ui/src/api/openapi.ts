@@ -156,6 +156,138 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/me/memories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Memories
+         * @description What is remembered of the person, what changed last first.
+         */
+        get: operations["list_memories"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Memories
+         * @description Forget all that is remembered of the person, for good.
+         */
+        delete: operations["delete_memories"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/me/memories/{memory}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Memory
+         * @description Forget one thing for good, and what it took the place of.
+         */
+        delete: operations["delete_memory"];
+        options?: never;
+        head?: never;
+        /**
+         * Change Memory
+         * @description Put something remembered of the person in other words.
+         */
+        patch: operations["change_memory"];
+        trace?: never;
+    };
+    "/api/me/memories/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Memories
+         * @description All that is remembered of the person as a file, with what later statements took the place of.
+         */
+        get: operations["export_memories"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/organization/memories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Namespaces
+         * @description The names under which the organisation keeps something.
+         */
+        get: operations["list_namespaces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/organization/memories/{namespace}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Organization Memories
+         * @description What the organisation keeps under a name, what changed last first.
+         */
+        get: operations["list_organization_memories"];
+        put?: never;
+        /**
+         * Add Organization Memory
+         * @description Keep a text under a name, word for word; profiles that allow the name recall it.
+         */
+        post: operations["add_organization_memory"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/organization/memories/{namespace}/{memory}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Organization Memory
+         * @description Delete a text from what the organisation keeps.
+         */
+        delete: operations["delete_organization_memory"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/profiles": {
         parameters: {
             query?: never;
@@ -1123,6 +1255,24 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * ExportedMemory
+         * @description A memory as it is stored.
+         */
+        ExportedMemory: {
+            /** Created */
+            created: string;
+            /** Id */
+            id: string;
+            /** Source Run */
+            source_run: string | null;
+            /** Superseded By */
+            superseded_by: string | null;
+            /** Text */
+            text: string;
+            /** Updated */
+            updated: string;
+        };
+        /**
          * FileRef
          * @description A file of a message, by the id that the file store gave it.
          */
@@ -1233,6 +1383,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Items[NamespaceView] */
+        Items_NamespaceView_: {
+            /** Items */
+            items: components["schemas"]["NamespaceView"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Items[ProfileView] */
         Items_ProfileView_: {
             /** Items */
@@ -1340,6 +1497,75 @@ export interface components {
             items: components["schemas"]["EnvelopeView"][];
         };
         /**
+         * MemoriesDeleted
+         * @description How many memories were deleted.
+         */
+        MemoriesDeleted: {
+            /** Deleted */
+            deleted: number;
+        };
+        /**
+         * MemoryExport
+         * @description All that is remembered of a person.
+         */
+        MemoryExport: {
+            /** Account */
+            account: string;
+            /** Exported */
+            exported: string;
+            /** Memories */
+            memories: components["schemas"]["ExportedMemory"][];
+        };
+        /**
+         * MemoryGiven
+         * @description New words for a memory.
+         */
+        MemoryGiven: {
+            /** Text */
+            text: string;
+        };
+        /**
+         * MemoryList
+         * @description A page of memories, those changed last first.
+         */
+        MemoryList: {
+            /** Items */
+            items: components["schemas"]["MemoryView"][];
+            /** Most */
+            most: number;
+            /** Next */
+            next?: string | null;
+            /** Total */
+            total: number;
+        };
+        /**
+         * MemorySourceView
+         * @description Where something was said that is remembered, as far as it is still there.
+         */
+        MemorySourceView: {
+            /** Run */
+            run: string;
+            /** Thread */
+            thread: string | null;
+            /** Title */
+            title: string | null;
+        };
+        /**
+         * MemoryView
+         * @description One thing that is remembered.
+         */
+        MemoryView: {
+            /** Created */
+            created: string;
+            /** Id */
+            id: string;
+            source: components["schemas"]["MemorySourceView"] | null;
+            /** Text */
+            text: string;
+            /** Updated */
+            updated: string;
+        };
+        /**
          * MessageGiven
          * @description A message; the client makes its id, so posting it again changes nothing.
          */
@@ -1420,6 +1646,16 @@ export interface components {
             time: string;
         };
         /**
+         * NamespaceView
+         * @description A name in the organisation's memory.
+         */
+        NamespaceView: {
+            /** Memories */
+            memories: number;
+            /** Namespace */
+            namespace: string;
+        };
+        /**
          * NewAccount
          * @description An account to make.
          */
@@ -1459,6 +1695,16 @@ export interface components {
             revoked: string | null;
             /** Scopes */
             scopes: string[] | null;
+            /** Text */
+            text: string;
+        };
+        /**
+         * NewMemoryGiven
+         * @description Something an organisation keeps; the same id twice keeps it once.
+         */
+        NewMemoryGiven: {
+            /** Id */
+            id?: string | null;
             /** Text */
             text: string;
         };
@@ -2496,6 +2742,290 @@ export interface operations {
             header?: never;
             path: {
                 key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_memories: {
+        parameters: {
+            query?: {
+                cursor?: string | null;
+                limit?: number;
+                /** @description Only those that fit these words, best first. */
+                query?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryList"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_memories: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoriesDeleted"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_memory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                memory: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_memory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                memory: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MemoryGiven"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryView"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export_memories: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryExport"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_namespaces: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Items_NamespaceView_"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_organization_memories: {
+        parameters: {
+            query?: {
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryList"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_organization_memory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewMemoryGiven"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryView"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_organization_memory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                memory: string;
+                namespace: string;
             };
             cookie?: never;
         };

@@ -144,3 +144,7 @@ export type When = Server["ProfileView"]["when_default"];
 /** RFC 9457, with our stable code and the way out; what stands before the server may leave fields out. */
 export type Problem = Pick<Server["Problem"], "title" | "status" | "detail" | "code"> &
   Partial<Pick<Server["Problem"], "type" | "what_to_do" | "request_id">>;
+
+/** Something that is remembered of the person. */
+export type Memory = Server["MemoryView"];
+export type MemoryPage = Server["MemoryList"];

@@ -2,6 +2,8 @@ import type {
   Answer,
   ForkAccepted,
   LogPage,
+  Memory,
+  MemoryPage,
   Page,
   PersonRequest,
   Posted,
@@ -149,3 +151,21 @@ export const answerRequest = (id: string, answer: Answer, key: string) =>
   });
 
 export const stopRun = (run: string) => request<unknown>(`/api/runs/${at(run)}/stop`, { method: "POST" });
+
+export function listMemories(query: string, cursor?: string): Promise<MemoryPage> {
+  const wanted = new URLSearchParams({ limit: "50" });
+  if (query !== "") wanted.set("query", query);
+  if (cursor !== undefined) wanted.set("cursor", cursor);
+  return request(`/api/me/memories?${wanted.toString()}`);
+}
+
+export const changeMemory = (memory: string, text: string) =>
+  request<Memory>(`/api/me/memories/${at(memory)}`, { method: "PATCH", body: { text } });
+
+export const deleteMemory = (memory: string) =>
+  request<unknown>(`/api/me/memories/${at(memory)}`, { method: "DELETE" });
+
+export const deleteMemories = () => request<{ deleted: number }>("/api/me/memories", { method: "DELETE" });
+
+/** A file, for a link that the browser saves. */
+export const MEMORY_EXPORT = "/api/me/memories/export";

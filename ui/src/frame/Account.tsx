@@ -1,6 +1,8 @@
 import { useEffect, useRef } from "react";
+import { Link } from "react-router";
 import { isLocale, LANGUAGE_NAMES, LOCALES, switchLocale, type Locale } from "../i18n";
 import { Choice } from "../parts/Choice";
+import { Icon } from "../parts/Icon";
 import { useTexts } from "../parts/useTexts";
 import { usePreferences, type Theme } from "../store/preferences";
 import { useSession } from "../store/session";
@@ -50,6 +52,12 @@ export function Account({ onClose }: { onClose: () => void }) {
           value={theme}
           onChange={(value) => change({ theme: value })}
         />
+      </div>
+      <div>
+        <Link className="button quiet to-memory" to="/settings/memory" onClick={onClose}>
+          <Icon name="memory" />
+          {t("memory.title")}
+        </Link>
       </div>
       <footer>
         <button type="button" className="button" onClick={() => void signOut()}>

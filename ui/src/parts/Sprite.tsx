@@ -96,6 +96,7 @@ const SYMBOLS = {
       <path d="M8.5 10.5V8a3.5 3.5 0 0 1 7 0v2.5"/>
     </>
   ),
+  memory: <path d="M7.5 4.5h9a1.5 1.5 0 0 1 1.5 1.5v13.5l-6-4-6 4V6a1.5 1.5 0 0 1 1.5-1.5z"/>,
   minus: <path d="M6 12h12"/>,
   more: (
     <>
@@ -132,7 +133,14 @@ const SYMBOLS = {
     </>
   ),
   stop: <rect x="7" y="7" width="10" height="10" rx="1.5"/>,
+  save: <path d="M12 4.5v10M7.5 10.5l4.5 4.5 4.5-4.5M5 19.5h14"/>,
   todo: <circle cx="12" cy="12" r="8" strokeDasharray="2.5 2.53"/>,
+  trash: (
+    <>
+      <path d="M4.5 7h15M9.5 7V5.5a1 1 0 0 1 1-1h3a1 1 0 0 1 1 1V7"/>
+      <path d="m6.5 7 .8 11a1.6 1.6 0 0 0 1.6 1.5h6.2a1.6 1.6 0 0 0 1.6-1.5l.8-11M10.2 10.5v5.5M13.8 10.5v5.5"/>
+    </>
+  ),
   up: <path d="M12 18.5v-13M6.5 11 12 5.5l5.5 5.5"/>,
   wait: (
     <>

@@ -1,7 +1,6 @@
 """Conversation: what every turn of a chat needs around its answer (C1)."""
 
-from planwerk.capabilities.conversation.blocks import Block
 from planwerk.capabilities.conversation.capability import Conversation
 from planwerk.capabilities.conversation.fields import ConversationFields
 
-__all__ = ["Block", "Conversation", "ConversationFields"]
+__all__ = ["Conversation", "ConversationFields"]

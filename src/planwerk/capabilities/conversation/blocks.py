@@ -1,50 +1,15 @@
-"""Blocks: the pieces of a prompt beside the history, and the frame that data in them cannot leave (C1.2, C3.6)."""
+"""How blocks get into a prompt: framed, so that no data can leave its frame (C1.2, C3.6)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Final, Literal, Self
+from typing import Final
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
 from pydantic_ai.framing import register_tag, wrap
 
-from planwerk.messages.sanitise import sanitise_text
+from planwerk.messages.blocks import Block
 
 DATA: Final = register_tag("data")
-
-Text = Annotated[str, AfterValidator(sanitise_text)]
-
-
-class Block(BaseModel):
-    """A piece of the prompt: an instruction, or data, which is framed.
-
-    Attributes:
-        kind: An *instruction* speaks for the application; *data* (passages, file text, memories) is material.
-        text: What it says. A blank block is left out.
-        title: What people and the model read of data, such as "Memories".
-        note: Of data: an instruction that comes and goes with it, such as how to cite it.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    kind: Literal["instruction", "data"]
-    text: Text
-    title: Text = ""
-    note: Text = ""
-
-    @classmethod
-    def instruction(cls, text: str) -> Self:
-        """A rule, a reason, a note to the model."""
-        return cls(kind="instruction", text=text)
-
-    @classmethod
-    def data(cls, text: str, *, title: str = "", note: str = "") -> Self:
-        """Material from documents, files or memory; nothing in it counts as an instruction."""
-        return cls(kind="data", text=text, title=title, note=note)
-
-    @property
-    def is_blank(self) -> bool:
-        return not self.text.strip()
 
 
 def framed(block: Block) -> str:

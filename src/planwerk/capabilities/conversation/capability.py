@@ -18,7 +18,6 @@ from pydantic import BaseModel
 from pydantic_ai.messages import ModelMessage
 
 from planwerk.capabilities.conversation.about import workflow_summary
-from planwerk.capabilities.conversation.blocks import Block
 from planwerk.capabilities.conversation.condensing import read_condensed
 from planwerk.capabilities.conversation.degrading import TASK_SECONDS, degraded
 from planwerk.capabilities.conversation.events import (
@@ -39,6 +38,7 @@ from planwerk.capabilities.conversation.quoting import has_answer, quoted_turn, 
 from planwerk.capabilities.conversation.titles import title_from
 from planwerk.capabilities.conversation.trimming import fit
 from planwerk.locales import texts
+from planwerk.messages.blocks import Block
 from planwerk.messages.events import (
     LLMEvent,
     LLMStopEvent,

@@ -6,9 +6,9 @@ from typing import Annotated, Any, cast
 
 from pydantic import PlainSerializer, PlainValidator, SerializationInfo, ValidationInfo, WithJsonSchema
 
-from planwerk.capabilities.conversation.blocks import Block
 from planwerk.capabilities.conversation.gate import GateLabel
 from planwerk.locales import texts
+from planwerk.messages.blocks import Block
 from planwerk.messages.events import LLMEvent
 from planwerk.messages.history import History
 from planwerk.workflow.codec import read_event, write_event

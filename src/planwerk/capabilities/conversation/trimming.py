@@ -15,8 +15,9 @@ from typing import Final
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, SystemPromptPart, UserPromptPart
 
-from planwerk.capabilities.conversation.blocks import Block, data_text, instruction_text
+from planwerk.capabilities.conversation.blocks import data_text, instruction_text
 from planwerk.capabilities.conversation.turns import HEAD, QUESTION, Piece, Turns, joined, take_apart
+from planwerk.messages.blocks import Block
 from planwerk.messages.tokens import TOKENS_PER_MESSAGE, estimate_history_tokens, estimate_tokens
 
 JOINT: Final = "\n\n"

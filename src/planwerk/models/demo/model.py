@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator
 from typing import Final
 
 from planwerk.messages.prompts import system_text
+from planwerk.models.demo import facts
 from planwerk.models.demo.answers import answer, draft, is_draft_request
 from planwerk.models.demo.language import topic_of
 from planwerk.models.demo.schemas import Texts, instance
@@ -67,7 +68,9 @@ def reply(request: PlayedRequest) -> list[Words | Call]:
 def _data(request: PlayedRequest, question: str) -> Words | Call:
     prose = draft(question) if is_draft_request(question) else answer(question)
     schema = request.output_schema or {}
-    text = json.dumps(instance(schema, Texts(question, topic_of(question), prose)), ensure_ascii=False)
+    remembers = request.output_name == facts.TASK_TYPE
+    data = facts.changes(question) if remembers else instance(schema, Texts(question, topic_of(question), prose))
+    text = json.dumps(data, ensure_ascii=False)
     if request.parameters.output_tools:
         return Call(request.parameters.output_tools[0].name, text, f"demo_{len(request.messages)}")
     return Words(text)
