@@ -27,7 +27,7 @@ TARGET: Final = ROOT / "THIRD_PARTY.md"
 
 PERMISSIVE: Final = frozenset(
     ("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BlueOak-1.0.0", "CC0-1.0", "CNRI-Python", "ISC", "MIT")
-)
+) | {"MIT-CMU", "Zlib"}
 ALLOWED: Final = PERMISSIVE | {
     "MIT-0",
     "MPL-2.0",  # asks only that changed files of the package stay open; we change none
@@ -38,6 +38,9 @@ ALLOWED: Final = PERMISSIVE | {
 
 SPDX: Final = {
     "Apache Software License": "Apache-2.0",
+    # pypdfium2: its own code under the first two; PDFium and what it builds in under BSD, MIT, zlib and the like, whose
+    # texts come with the package.
+    "BSD-3-Clause, Apache-2.0, dependency licenses": "BSD-3-Clause AND Apache-2.0",
     "BSD License": "BSD-3-Clause",
     "ISC License": "ISC",
     "ISC License (ISCL)": "ISC",
@@ -71,7 +74,8 @@ def python_packages(lock: str) -> list[Package]:
     """The packages of a lock that are installed on a platform we support."""
     lines = (line.removesuffix("\\").strip() for line in lock.splitlines())
     needed = [Requirement(line) for line in lines if re.match(r"[a-z0-9]", line)]
-    return [_installed(one.name) for one in needed if _is_for_us(one)]
+    # A lock may name a package once per version of Python; here one is installed.
+    return list(dict.fromkeys(_installed(one.name) for one in needed if _is_for_us(one)))
 
 
 def _is_for_us(requirement: Requirement) -> bool:
