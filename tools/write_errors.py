@@ -44,6 +44,7 @@ ROOMS: Final = {
     "runtime": "Profiles and runs",
     "workflow": "Workflows",
     "models": "Models",
+    "documents": "Documents",
     "capabilities": "Capabilities",
     "messages": "Messages",
     "storage": "Storage",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         SteeringMessageEvent,
         UserMessageEvent,
     )
+    from planwerk.runtime.access_checker import AccessChecker
     from planwerk.runtime.contexts import RunContext, ThreadContext
     from planwerk.runtime.displayer import EventDisplayer
     from planwerk.runtime.locale_handler import LocaleHandler
@@ -51,6 +52,7 @@ _NAMES: Final = {
     "planwerk.runtime.contexts": ("RunContext", "ThreadContext"),
     "planwerk.runtime.displayer": ("EventDisplayer",),
     "planwerk.runtime.locale_handler": ("LocaleHandler",),
+    "planwerk.runtime.access_checker": ("AccessChecker",),
     "planwerk.runtime.requested_features": ("RequestedFeatures",),
     "planwerk.runtime.run_info": ("RunInfo",),
     "planwerk.workflow.agents": ("AgentInTheLoop", "Detached"),
@@ -69,6 +71,7 @@ _NAMES: Final = {
 _MODULES: Final = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
+    "AccessChecker",
     "Agent",
     "AgentConfig",
     "AgentInTheLoop",

@@ -19,6 +19,7 @@ from planwerk.access.ports import Accounts
 from planwerk.access.service import AccessService
 from planwerk.models.catalogue import CatalogueSettings, ModelCatalogue
 from planwerk.providing import find_in, standard_providers
+from planwerk.runtime.access_checker import AccessChecker, access_checker_from
 from planwerk.runtime.agents import MAX_DEPTH, ServedAgents
 from planwerk.runtime.answers import deliver_accepted
 from planwerk.runtime.detaching import Detaching
@@ -40,12 +41,14 @@ from planwerk.runtime.stops import StopsFromElsewhere
 from planwerk.runtime.worker import LEASE_SECONDS, MAX_RUNS, PARK_SECONDS, Worker, is_dead
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.errors import PlanwerkError
+from planwerk.workspace.file_store import FileStore
 from planwerk.workspace.ports import Storage
 from planwerk.workspace.workspaces import Workspaces
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
+    from planwerk.capabilities.knowledge.ports import Embedder, KnowledgeIndex, Reranker
     from planwerk.capabilities.memory.ports import MemoryStore
     from planwerk.storage.sqlite.database import SqliteDatabase
 
@@ -95,6 +98,8 @@ class Stores:
     records: RunRecords
     requests: RunRequests
     memories: MemoryStore
+    knowledge: KnowledgeIndex
+    files: FileStore
     database: SqliteDatabase | None = None
 
 
@@ -109,6 +114,8 @@ class Planwerk:
         model: The default model: `provider:name`, or a pydantic-ai model. None looks around, and falls back to the
             offline demo model.
         providers: Pairs of a type and a function that makes it for an execution, for what your steps ask for.
+        embedders: What collections of knowledge may be made vectors by; without any they are searched by words alone.
+        reranker: Judges anew what a search of knowledge found.
     """
 
     def __init__(
@@ -121,6 +128,8 @@ class Planwerk:
         providers: Iterable[Provider] = (),
         *,
         models: ModelCatalogue | None = None,
+        embedders: Iterable[Embedder] = (),
+        reranker: Reranker | None = None,
         durability: Literal["process", "power"] = "process",
         clock: Callable[[], int] | None = None,
     ) -> None:
@@ -141,6 +150,7 @@ class Planwerk:
         self._storage_path = _path_of(storage)
         self._durability: Literal["process", "power"] = durability
         self._application_providers = tuple(providers)
+        self._embedders, self._reranker = tuple(embedders), reranker
         self.clock = clock or _system_clock
         self.live = LiveHub()
         self.started = False
@@ -190,6 +200,7 @@ class Planwerk:
     async def _set_up(self, *, work: bool, is_helper: bool, keep_schedules: bool) -> None:
         self.access = AccessService.over(self.stores.accounts)
         self.memories = self.stores.memories
+        self._make_knowledge()
         self.workspaces = Workspaces(self.stores.workspace, now=self._now)
         self.profiles = ProfileDirectory(
             self.workspaces, self.blueprints, schedule_min_seconds=self.schedule_min_seconds
@@ -207,6 +218,8 @@ class Planwerk:
             loop = asyncio.get_running_loop()
             for service in (self._projecting, self._starting, self.worker, self._stops, self.housekeeping):
                 self._tasks.append(loop.create_task(service.run()))
+            if not is_helper:
+                self._tasks.append(loop.create_task(self.ingestion.run()))
             if keep_schedules and not is_helper:
                 self._tasks.append(loop.create_task(self._scheduling.run()))
             # Imports of the default model take a second that no first answer should wait for.
@@ -254,7 +267,18 @@ class Planwerk:
 
     # Parts ------------------------------------------------------------------------------------------------------------
 
+    def _make_knowledge(self) -> None:
+        from planwerk.capabilities.knowledge.ingestion import Ingestion
+        from planwerk.capabilities.knowledge.library import Library
+        from planwerk.documents.parsing import Parser
+
+        stores = self.stores
+        self.library = Library(stores.knowledge, stores.files, clock=self.clock, embedders=self._embedders)
+        self.ingestion = Ingestion(self.library, Parser())
+        self.library.received = self.ingestion.call
+
     def _providers(self) -> Any:
+        from planwerk.capabilities.knowledge.shelf import KnowledgeShelf, shelf_from
         from planwerk.capabilities.memory.memories import Memories, memories_from
 
         providers = standard_providers(
@@ -264,6 +288,8 @@ class Planwerk:
             clock=self.clock,
         )
         providers.register(Memories, memories_from(self.stores.memories, self.clock))
+        providers.register(AccessChecker, access_checker_from(self.stores.accounts))
+        providers.register(KnowledgeShelf, shelf_from(self.library, self._reranker))
         for annotation, provider in self._application_providers:
             providers.register(annotation, provider)
         return providers
@@ -396,9 +422,11 @@ def _path_of(storage: str | Path | None) -> Path | None:
 
 def _open(path: Path | None, durability: Literal["process", "power"]) -> Stores:
     if path is None:
+        from planwerk.storage.folder_files import TemporaryFiles
         from planwerk.storage.in_memory.accounts import InMemoryAccounts
         from planwerk.storage.in_memory.contexts import InMemoryContexts
         from planwerk.storage.in_memory.journal import InMemoryJournal
+        from planwerk.storage.in_memory.knowledge import InMemoryKnowledge
         from planwerk.storage.in_memory.memories import InMemoryMemories
         from planwerk.storage.in_memory.run_records import InMemoryRunRecords
         from planwerk.storage.in_memory.run_requests import InMemoryRunRequests
@@ -414,12 +442,16 @@ def _open(path: Path | None, durability: Literal["process", "power"]) -> Stores:
             records=InMemoryRunRecords(),
             requests=InMemoryRunRequests(),
             memories=InMemoryMemories(),
+            knowledge=InMemoryKnowledge(),
+            files=TemporaryFiles(),
         )
+    from planwerk.storage.folder_files import FolderFiles
     from planwerk.storage.migrate import upgrade
     from planwerk.storage.sqlite.accounts import SqliteAccounts
     from planwerk.storage.sqlite.contexts import SqliteContexts
     from planwerk.storage.sqlite.database import SqliteDatabase
     from planwerk.storage.sqlite.journal import SqliteJournal
+    from planwerk.storage.sqlite.knowledge import SqliteKnowledge
     from planwerk.storage.sqlite.memories import SqliteMemories
     from planwerk.storage.sqlite.run_records import SqliteRunRecords
     from planwerk.storage.sqlite.run_requests import SqliteRunRequests
@@ -438,5 +470,7 @@ def _open(path: Path | None, durability: Literal["process", "power"]) -> Stores:
         records=SqliteRunRecords(database),
         requests=SqliteRunRequests(database),
         memories=SqliteMemories(database),
+        knowledge=SqliteKnowledge(database),
+        files=FolderFiles(path.parent / "files"),
         database=database,
     )

@@ -70,6 +70,10 @@ memory.read       namespace        ++..  ++..   ++..
 memory.read       tenant           ++FF  ++FF   ++FF
 memory.edit       memory           ++++  ....   ....
 memory.edit       namespace        ++..  ++..   ++..
+collection.read   collection       ++++  ++++   ....
+collection.read   tenant           ++++  ++++   ++++
+collection.create tenant           +++F  +++F   +++F
+collection.edit   collection       ++++  ++FF   ....
 """
 RELATIONS = ["mine", "shared", "others"]
 
@@ -83,6 +87,9 @@ def resource(kind: ResourceKind, relation: str, tenant: TenantId = DEFAULT_TENAN
         access = {"mine": frozenset({f"account:{ME}"}), "shared": None, "others": frozenset[str]()}[relation]
         return Resource(kind, "it", tenant, access=access)
     owner = ME if relation == "mine" else SOMEBODY
+    if kind == "collection":
+        access = frozenset({f"account:{ME}"}) if relation == "shared" else frozenset[str]()
+        return Resource(kind, "it", tenant, owner=owner, access=access)
     members = frozenset({ME}) if relation == "shared" else frozenset[AccountId]()
     return Resource(kind, "it", tenant, owner=owner, members=members)
 

@@ -14,7 +14,7 @@ TOOLS = Path(sys.executable).parent
 
 ROOMS = (
     *("access", "app", "blueprints", "cli", "integrations", "locales", "messages", "models", "providing", "runtime"),
-    *("server", "storage", "testing", "workflow", "workspace", "workspace/rules"),
+    *("documents", "server", "storage", "testing", "workflow", "workspace", "workspace/rules"),
     *("capabilities", "capabilities/memory", "capabilities/knowledge", "capabilities/tool_loop"),
 )
 

@@ -6,13 +6,23 @@ import sys
 import pytest
 
 import planwerk.capabilities
-from planwerk.capabilities import Block, Conversation, ConversationFields, Memory, MemoryFields
+from planwerk.capabilities import (
+    Block,
+    Conversation,
+    ConversationFields,
+    Knowledge,
+    KnowledgeFields,
+    Memory,
+    MemoryFields,
+)
 
 
 def test_the_public_names_are_these() -> None:
-    names = (Block, Conversation, ConversationFields, Memory, MemoryFields)
+    names = (Block, Conversation, ConversationFields, Knowledge, KnowledgeFields, Memory, MemoryFields)
 
-    assert planwerk.capabilities.__all__ == ["Block", "Conversation", "ConversationFields", "Memory", "MemoryFields"]
+    assert planwerk.capabilities.__all__ == [
+        *("Block", "Conversation", "ConversationFields", "Knowledge", "KnowledgeFields", "Memory", "MemoryFields"),
+    ]
     assert [name.__name__ for name in names] == planwerk.capabilities.__all__
 
 

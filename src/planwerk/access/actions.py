@@ -61,6 +61,11 @@ class Action(StrEnum):
     """On memories: what is remembered of oneself; on a namespace or a tenant: what the organisation keeps."""
     MEMORY_EDIT = "memory.edit"
     """Change and delete it; on a namespace: add to it."""
+    COLLECTION_READ = "collection.read"
+    """Search a collection, and read its documents."""
+    COLLECTION_CREATE = "collection.create"
+    COLLECTION_EDIT = "collection.edit"
+    """Bring and delete documents, say who may read it, delete it."""
 
 
 ResourceKind: TypeAlias = Literal[
@@ -76,6 +81,7 @@ ResourceKind: TypeAlias = Literal[
     "scheduled_run",
     "memory",
     "namespace",
+    "collection",
 ]
 
 
@@ -95,7 +101,8 @@ class Resource:
     members: frozenset[AccountId] = frozenset()
     """Accounts beside the owner that share it: members of the workspace, those a thread is shared with."""
     access: frozenset[str] | None = None
-    """A profile's access list: `role:NAME`, `group:NAME`, `account:ID`; None is the whole tenant, empty nobody."""
+    """The access list of a profile or a collection: `role:NAME`, `group:NAME`, `account:ID`, of a collection also
+    `profile:SLUG`; None is the whole tenant, empty nobody."""
     role: Role | None = None
     """Of an account: the mightier of the role it has and the role the change would give it."""
 

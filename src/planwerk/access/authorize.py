@@ -4,7 +4,7 @@ Every route, stream, tool and resource asks `authorize` and nothing else. It den
 only by a row of `RULES`, for the kinds named there. A row says for each relation to the resource which roles may:
 
 - `anyone`: every principal of the resource's tenant;
-- `granted`: a principal on the profile's access list, or any where it has none;
+- `granted`: a principal on the access list of the profile or collection, or any where it has none;
 - `member`: an account the resource is shared with;
 - `owner`: the account whose it is.
 
@@ -99,6 +99,9 @@ RULES: Final[Mapping[Action, tuple[Rule, ...]]] = {
         _rule("tenant", anyone=ADMINS),
     ),
     Action.MEMORY_EDIT: (_rule("memory", owner=ALL), _rule("namespace", anyone=ADMINS)),
+    Action.COLLECTION_READ: (_rule("collection", granted=ALL, owner=ALL), _rule("tenant", anyone=ALL)),
+    Action.COLLECTION_CREATE: (_rule("tenant", anyone=BUILDERS),),
+    Action.COLLECTION_EDIT: (_rule("collection", granted=ADMINS, owner=ALL),),
 }
 """Who may what. Private things of others are nobody's, not even an owner's: that is break-glass (S5.5)."""
 
@@ -115,6 +118,7 @@ SEEN_BY: Final[Mapping[ResourceKind, Action | None]] = {
     "scheduled_run": Action.RUN_READ,
     "memory": Action.MEMORY_READ,
     "namespace": Action.MEMORY_READ,
+    "collection": Action.COLLECTION_READ,
 }
 """By which action a kind is seen at all; None for what every principal of its tenant knows of."""
 

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from planwerk.capabilities.conversation import Conversation, ConversationFields
+    from planwerk.capabilities.knowledge import Knowledge, KnowledgeFields
     from planwerk.capabilities.memory import Memory, MemoryFields
     from planwerk.messages.blocks import Block
 
-__all__ = ["Block", "Conversation", "ConversationFields", "Memory", "MemoryFields"]
+__all__ = ["Block", "Conversation", "ConversationFields", "Knowledge", "KnowledgeFields", "Memory", "MemoryFields"]
 
 _MODULES: Final = {
     "Block": "planwerk.messages.blocks",
     "Conversation": "planwerk.capabilities.conversation",
     "ConversationFields": "planwerk.capabilities.conversation",
+    "Knowledge": "planwerk.capabilities.knowledge",
+    "KnowledgeFields": "planwerk.capabilities.knowledge",
     "Memory": "planwerk.capabilities.memory",
     "MemoryFields": "planwerk.capabilities.memory",
 }

@@ -260,6 +260,72 @@ memories: Final = Table(
     sqlite_autoincrement=True,
 )
 
+# Knowledge (owned by the knowledge's adapter) ------------------------------------------------------------------------
+
+knowledge_collections: Final = Table(
+    "knowledge_collections",
+    metadata,
+    _text("id", primary_key=True),
+    _text("tenant"),
+    _text("owner", nullable=True),
+    _text("name"),
+    _number("created"),  # microseconds since the epoch
+    _text("data"),
+    UniqueConstraint("tenant", "owner", "name"),
+)
+
+knowledge_documents: Final = Table(
+    "knowledge_documents",
+    metadata,
+    _text("id", primary_key=True),
+    _text("tenant"),
+    _text("collection", ForeignKey("knowledge_collections.id")),
+    _text("name"),
+    _text("state"),
+    _number("passages"),
+    _number("created"),
+    _number("updated"),
+    _text("data"),
+    UniqueConstraint("collection", "name"),
+    Index(None, "state", "created"),
+)
+
+knowledge_texts: Final = Table(
+    "knowledge_texts",
+    metadata,
+    _text("document", ForeignKey("knowledge_documents.id"), primary_key=True),
+    _text("text"),
+    _text("places"),  # JSON lists of start, end, kind, number and name
+)
+
+knowledge_passages: Final = Table(
+    "knowledge_passages",
+    metadata,
+    Column("number", GROWING, primary_key=True, autoincrement=True),  # of its row in the full-text tables
+    _text("tenant"),
+    _text("collection"),
+    _text("document", ForeignKey("knowledge_documents.id")),
+    _text("id"),  # what it is cited by
+    _text("identity"),
+    _number("start"),
+    _number("end"),
+    _text("text"),
+    _text("data"),
+    UniqueConstraint("tenant", "id"),
+    Index(None, "document", "start"),
+    Index(None, "collection"),
+    sqlite_autoincrement=True,
+)
+
+knowledge_vectors: Final = Table(
+    "knowledge_vectors",
+    metadata,
+    Column("number", BigInteger, primary_key=True, autoincrement=False),  # of its passage
+    _text("collection"),
+    Column("vector", LargeBinary, nullable=False),  # float32, little-endian, of unit length
+    Index(None, "collection"),
+)
+
 # Access: tenants, accounts, keys, sessions, sign-in tokens (owned by the access room's adapter) -----------------------
 
 tenants: Final = Table(
@@ -331,6 +397,12 @@ FULL_TEXT_SQLITE: Final = {
         "CREATE VIRTUAL TABLE memories_words USING fts5"
         " (scope, text, tokenize = 'unicode61 remove_diacritics 2', prefix = '3')"
     ),
+    "knowledge_words": (
+        "CREATE VIRTUAL TABLE knowledge_words USING fts5"
+        " (scope, headings, text, tokenize = 'unicode61 remove_diacritics 2', prefix = '4')"
+    ),
+    "knowledge_parts": "CREATE VIRTUAL TABLE knowledge_parts USING fts5 (text, tokenize = 'trigram')",
+    "knowledge_vocabulary": "CREATE VIRTUAL TABLE knowledge_vocabulary USING fts5vocab ('knowledge_words', 'row')",
 }
 """Virtual tables by name with the statements that make them; with the tables that FTS5 keeps beside each."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from planwerk.models.played import Thought
     from planwerk.storage.in_memory.memories import InMemoryMemories
+    from planwerk.testing.knowledge import knowledge_of
     from planwerk.testing.runs import RunResult, run_workflow
     from planwerk.testing.scripted_model import ScriptedCall, ScriptedModel, Stream
     from planwerk.testing.simulation import SimulationFailed, SimulationReport, simulate
@@ -24,6 +25,7 @@ _MODULES: Final = {
     "SimulationReport": "planwerk.testing.simulation",
     "Stream": "planwerk.testing.scripted_model",
     "Thought": "planwerk.models.played",
+    "knowledge_of": "planwerk.testing.knowledge",
     "run_workflow": "planwerk.testing.runs",
     "simulate": "planwerk.testing.simulation",
     "virtual_time": "planwerk.testing.virtual_clock",
@@ -38,6 +40,7 @@ __all__ = [
     "SimulationReport",
     "Stream",
     "Thought",
+    "knowledge_of",
     "run_workflow",
     "simulate",
     "virtual_time",

@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from planwerk.access.identity import UserIdentity
+from planwerk.capabilities.knowledge.library import Library
+from planwerk.capabilities.knowledge.shelf import KnowledgeShelf, shelf_from
 from planwerk.capabilities.memory.memories import Memories, memories_from
 from planwerk.capabilities.memory.ports import MemoryStore
 from planwerk.messages.events import SteeringMessageEvent, UserMessageEvent
 from planwerk.messages.prompts import user_prompt
 from planwerk.models.catalogue import CatalogueSettings, ModelCatalogue
 from planwerk.providing import find_in, standard_providers
+from planwerk.runtime.access_checker import AccessChecker
 from planwerk.runtime.agents import NamedAgents
 from planwerk.runtime.driver import RunDriver
 from planwerk.runtime.errors import RunFailed
@@ -23,6 +26,7 @@ from planwerk.runtime.local import LocalRuntime, system_clock
 from planwerk.storage.in_memory.contexts import InMemoryContexts
 from planwerk.storage.in_memory.journal import InMemoryJournal
 from planwerk.storage.in_memory.memories import InMemoryMemories
+from planwerk.testing.knowledge import checker_of, empty_library
 from planwerk.testing.people import Respond, Steer, answer_of, said_to
 from planwerk.testing.runs_below import RunsBelow
 from planwerk.testing.virtual_clock import virtual_clock, virtual_time
@@ -120,6 +124,7 @@ async def run_workflow(
     providers: Iterable[Provider] = (),
     agents: Mapping[str, type[Agent]] | None = None,
     memories: MemoryStore | None = None,
+    library: Library | None = None,
 ) -> RunResult:
     """Run a blueprint to its end and give back what happened; a run that fails does not raise.
 
@@ -138,6 +143,7 @@ async def run_workflow(
             found without. They are run as well, in memory. `respond` may give the answer in their place: the event, or
             the stop that the other run would end with.
         memories: What is remembered before, and after: give one store to several runs; nothing at first if missing.
+        library: Knowledge that can be searched, made with `knowledge_of`; none if missing.
 
     Raises:
         WorkflowError: The workflow breaks an obligation; nothing was started.
@@ -153,6 +159,8 @@ async def run_workflow(
         models=models, contexts=InMemoryContexts(), find_blueprint=find_in(named.blueprints), clock=system_clock
     )
     provided.register(Memories, memories_from(memories or InMemoryMemories(), system_clock))
+    provided.register(KnowledgeShelf, shelf_from(library or empty_library()))
+    provided.register(AccessChecker, lambda _: checker_of(user))
     for annotation, provider in providers:
         provided.register(annotation, provider)
     event = UserMessageEvent(messages=(user_prompt(start),), user=user) if isinstance(start, str) else start

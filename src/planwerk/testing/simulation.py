@@ -16,11 +16,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from planwerk.capabilities.knowledge.shelf import KnowledgeShelf, shelf_from
 from planwerk.capabilities.memory.memories import Memories, memories_from
 from planwerk.messages.events import UserMessageEvent
 from planwerk.messages.prompts import user_prompt
 from planwerk.models.catalogue import CatalogueSettings, ModelCatalogue
 from planwerk.providing import find_in, standard_providers
+from planwerk.runtime.access_checker import AccessChecker
 from planwerk.runtime.agents import NamedAgents
 from planwerk.runtime.local import system_clock
 from planwerk.runtime.programs import Programs
@@ -28,6 +30,7 @@ from planwerk.storage.in_memory.memories import InMemoryMemories
 from planwerk.testing.faults import FaultPlan
 from planwerk.testing.faulty_storage import SharedContexts
 from planwerk.testing.interleaving import task_factory
+from planwerk.testing.knowledge import checker_of, empty_library
 from planwerk.testing.people import Respond
 from planwerk.testing.promises import Joins, broken_promises, joins_of
 from planwerk.testing.runs import Provider, defined_blueprints
@@ -131,6 +134,8 @@ class _Simulation:
             models=self._models, contexts=contexts, find_blueprint=find_in(named.blueprints), clock=system_clock
         )
         provided.register(Memories, memories_from(InMemoryMemories(), system_clock))
+        provided.register(KnowledgeShelf, shelf_from(empty_library()))
+        provided.register(AccessChecker, lambda _: checker_of(None))
         for annotation, provider in providers:
             provided.register(annotation, provider)
         event = UserMessageEvent(messages=(user_prompt(start),)) if isinstance(start, str) else start
