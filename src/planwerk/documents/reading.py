@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
@@ -12,7 +11,7 @@ from planwerk.documents.errors import BrokenDocument, DocumentError, DocumentToo
 from planwerk.documents.limits import ParseLimits
 from planwerk.documents.parsed import DocumentKind, ParsedDocument
 from planwerk.documents.parsers import email, html, office, pdf, plain
-from planwerk.documents.parsers.decoding import clean
+from planwerk.documents.parsers.decoding import HALF, clean
 
 PARSERS: Final[Mapping[DocumentKind, Callable[[Path], ParsedDocument]]] = {
     "pdf": pdf.parse,
@@ -34,8 +33,6 @@ WORDS: Final[Mapping[DocumentKind, str]] = {
     "text": "text file",
     "email": "e-mail",
 }
-
-_HALF: Final = re.compile("[\ud800-\udfff]")
 
 
 def read_document(path: Path, name: str, limits: ParseLimits) -> ParsedDocument:
@@ -64,7 +61,7 @@ def read_document(path: Path, name: str, limits: ParseLimits) -> ParsedDocument:
 
 def _cleaned(parsed: ParsedDocument) -> ParsedDocument:
     """Without half characters, one for one, so that every place stays where it is (SRV-25)."""
-    text = _HALF.sub("\ufffd", parsed.text).replace("\x00", " ")
+    text = HALF.sub("\ufffd", parsed.text).replace("\x00", " ")
     return ParsedDocument(parsed.kind, text, clean(parsed.title)[:300], parsed.places)
 
 

@@ -13,6 +13,7 @@ MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+HALF: Final = re.compile("[\ud800-\udfff]")
 _DECLARED: Final = re.compile(rb"charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{2,40})", re.I)
 
 
@@ -24,7 +25,7 @@ def decode(data: bytes, *, declared_in_html: bool = False) -> str:
 def clean(text: str) -> str:
     """Every line break a newline, half characters as U+FFFD, no NUL."""
     even = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
-    return even.encode("utf-8", "surrogatepass").decode("utf-8", "replace") if not even.isascii() else even
+    return even if even.isascii() else HALF.sub("\ufffd", even)
 
 
 def _decoded(data: bytes, declared_in_html: bool) -> str:
