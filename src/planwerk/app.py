@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from planwerk.access.ids import TenantId
 from planwerk.access.ports import Accounts
 from planwerk.access.service import AccessService
+from planwerk.documents.limits import FILE_BYTES
 from planwerk.models.catalogue import CatalogueSettings, ModelCatalogue
 from planwerk.providing import find_in, standard_providers
 from planwerk.runtime.access_checker import AccessChecker, access_checker_from
@@ -155,6 +156,7 @@ class Planwerk:
         self.live = LiveHub()
         self.started = False
         self.stateless_seconds = STATELESS_SECONDS
+        self.file_bytes = FILE_BYTES
         self.lease_seconds = LEASE_SECONDS
         self.max_runs = MAX_RUNS
         self.park_seconds = PARK_SECONDS
@@ -270,11 +272,12 @@ class Planwerk:
     def _make_knowledge(self) -> None:
         from planwerk.capabilities.knowledge.ingestion import Ingestion
         from planwerk.capabilities.knowledge.library import Library
+        from planwerk.documents.limits import ParseLimits
         from planwerk.documents.parsing import Parser
 
         stores = self.stores
         self.library = Library(stores.knowledge, stores.files, clock=self.clock, embedders=self._embedders)
-        self.ingestion = Ingestion(self.library, Parser())
+        self.ingestion = Ingestion(self.library, Parser(ParseLimits(file_bytes=self.file_bytes)))
         self.library.received = self.ingestion.call
 
     def _providers(self) -> Any:

@@ -14,6 +14,7 @@ from planwerk.access.actions import Action, Role
 from planwerk.access.ids import DEFAULT_TENANT, TenantId
 from planwerk.app import Planwerk
 from planwerk.blueprints.llm_wrapping_agent import LLMWrappingAgent
+from planwerk.capabilities.knowledge.ports import Document, DocumentText, Failure, NewPassage
 from planwerk.capabilities.memory.ports import MemoryScope, StoredMemory
 from planwerk.server.application import create_app
 from planwerk.server.openapi import document
@@ -35,6 +36,9 @@ BUILDERS_MAKE: Final = "403 403 ok ok ok 401"
 HERS_AND_ADMINS: Final = "ok 404 ok ok 404 401"
 ADMINS_SEE: Final = "404 404 ok ok ok 401"
 SEEN_AND_BUILDERS_CHANGE: Final = "403 404 ok ok 404 401"
+GRANTED: Final = "ok 404 404 ok 404 401"
+"""Of the owner's, whose collection it is, and Ada's, who stands on its list."""
+GRANTED_AND_OWNER_CHANGES: Final = "403 404 404 ok 404 401"
 PUBLIC: Final = "ok ok ok ok ok ok"
 
 ANSWERS: Final = {
@@ -97,6 +101,19 @@ ANSWERS: Final = {
     "list_organization_memories": ADMINS_SEE,
     "add_organization_memory": ADMINS_SEE,
     "delete_organization_memory": "404 404 ok 404 404 401",  # Cleo has deleted it when Olga comes
+    "list_collections": ALL,
+    "create_collection": BUILDERS_MAKE,
+    "read_collection": GRANTED,
+    "change_collection": GRANTED_AND_OWNER_CHANGES,
+    "delete_collection": GRANTED_AND_OWNER_CHANGES,
+    "list_documents": GRANTED,
+    "upload_documents": GRANTED_AND_OWNER_CHANGES,
+    "read_document": GRANTED,
+    "read_original": GRANTED,
+    "retry_document": GRANTED_AND_OWNER_CHANGES,
+    "delete_document": GRANTED_AND_OWNER_CHANGES,
+    "search_knowledge": GRANTED,
+    "read_source": GRANTED,
     "v1_models": ALL,
     "v1_model": HERS_AND_ADMINS,
     "v1_chat_completions": HERS_AND_ADMINS,
@@ -139,13 +156,21 @@ class World:
             method, path, body = REQUESTS[operation](self.ids | {"new": new_id(), "asker": asker})
             key = self.keys[asker]
             headers = {"Authorization": f"Bearer {key}"} if key is not None else {}
-            answer = await ask(self.application, method, path, headers=headers, body=body)
+            answer = await ask(self.application, method, path, **sent(headers, body))
             said.append("ok" if answer.status < 400 else str(answer.status))
             if answer.status >= 400:
                 assert self.ids["secret"].encode() not in answer.body
         return " ".join(said)
 
 
+def sent(headers: dict[str, str], body: Any) -> dict[str, Any]:
+    """A body of bytes is a form with a file."""
+    if isinstance(body, bytes):
+        return {"headers": {**headers, "Content-Type": "multipart/form-data; boundary=b"}, "pieces": [body]}
+    return {"headers": headers, "body": body}
+
+
+FORM: Final = b'--b\r\nContent-Disposition: form-data; name="file"; filename="x.txt"\r\n\r\nFine.\r\n--b--\r\n'
 Request = Callable[[dict[str, str]], tuple[str, str, Any]]
 REQUESTS: Final[dict[str, Request]] = {
     "health_live": lambda _: ("GET", "/health/live", None),
@@ -231,6 +256,23 @@ REQUESTS: Final[dict[str, Request]] = {
     "list_organization_memories": lambda i: ("GET", "/api/organization/memories/travel", None),
     "add_organization_memory": lambda i: ("POST", "/api/organization/memories/travel", {"text": "Trains first."}),
     "delete_organization_memory": lambda i: ("DELETE", f"/api/organization/memories/travel/{i['kept']}", None),
+    "list_collections": lambda _: ("GET", "/api/collections", None),
+    "create_collection": lambda i: ("POST", "/api/collections", {"name": f"By {i['asker']}"}),
+    "read_collection": lambda i: ("GET", f"/api/collections/{i['collection']}", None),
+    "change_collection": lambda i: ("PATCH", f"/api/collections/{i['collection']}", {"description": "Changed."}),
+    "delete_collection": lambda i: ("DELETE", f"/api/collections/{i['collection']}", None),
+    "list_documents": lambda i: ("GET", f"/api/collections/{i['collection']}/documents", None),
+    "upload_documents": lambda i: ("POST", f"/api/collections/{i['collection']}/documents", FORM),
+    "read_document": lambda i: ("GET", f"/api/documents/{i['document']}", None),
+    "read_original": lambda i: ("GET", f"/api/documents/{i['document']}/original", None),
+    "retry_document": lambda i: ("POST", f"/api/documents/{i['document']}/retry", None),
+    "delete_document": lambda i: ("DELETE", f"/api/documents/{i['document']}", None),
+    "search_knowledge": lambda i: (
+        "POST",
+        "/api/knowledge/search",
+        {"query": "Budget", "collections": [i["collection"]]},
+    ),
+    "read_source": lambda i: ("GET", f"/api/sources/{i['source']}", None),
     "v1_models": lambda _: ("GET", "/v1/models", None),
     "v1_model": lambda i: ("GET", f"/v1/models/{i['profile']}", None),
     "v1_chat_completions": lambda i: (
@@ -262,7 +304,7 @@ async def world(tmp_path: Path) -> AsyncGenerator[World]:
         for name, scope in scopes.items():
             ids[name] = new_id()
             await planwerk.memories.add(StoredMemory(ids[name], scope, "Has a secret.", 0, 0))
-        yield World(application, keys, ids)
+        yield World(application, keys, ids | await knowledge_for_ada(planwerk, ids["account"]))
 
 
 async def things_of_ada(application: Any, keys: dict[str, str | None]) -> dict[str, str]:
@@ -303,6 +345,26 @@ async def things_of_ada(application: Any, keys: dict[str, str | None]) -> dict[s
     }
 
 
+async def knowledge_for_ada(planwerk: Planwerk, account: str) -> dict[str, str]:
+    """A collection of the owner's that Ada may read, with a document that failed after it had once been read."""
+    library = planwerk.library
+    owner = await planwerk.access.account_by_login(DEFAULT_TENANT, "olga")
+    collection = await library.create(DEFAULT_TENANT, "The secret shelf", owner=owner.id, access=[f"account:{account}"])
+    writer = library.files.begin(DEFAULT_TENANT, most_bytes=100)
+    writer.write(b"A secret budget.")
+    file = writer.finish()
+    document = Document(
+        *(new_id(), DEFAULT_TENANT, collection.id, "secret.md", file.id, file.size_bytes, file.content_hash, 0, 0),
+        state="failed",
+        failure=Failure("document_broken", "It is secret."),
+    )
+    await library.index.put_document(document)
+    text = "A secret budget."
+    passage = NewPassage("abcdef" + "0" * 26, 0, len(text), text)
+    await library.index.keep_passages(document, DocumentText(text), [passage])
+    return {"collection": collection.id, "document": document.id, "source": "sabcdef"}
+
+
 async def asked_in_matrix(ada: httpx2.AsyncClient) -> tuple[str, str]:
     """A run of Ada's that waits, and what it asks her."""
     run = (await ada.post("/api/profiles/matrix-asker/runs", json={"event": {}})).json()["run_id"]
@@ -339,12 +401,13 @@ async def test_what_is_foreign_looks_like_what_does_not_exist(world: World) -> N
             for name in (
                 *("account", "key", "workspace", "thread", "message", "run", "asking", "request"),
                 *("memory", "kept"),
+                *("collection", "document", "source"),
             )
         }
         missing = REQUESTS[operation](world.ids | missing_ids | {"profile": "none", "new": new_id(), "asker": "tom"})
 
-        first = await ask(world.application, foreign[0], foreign[1], headers=headers, body=foreign[2])
-        second = await ask(world.application, missing[0], missing[1], headers=headers, body=missing[2])
+        first = await ask(world.application, foreign[0], foreign[1], **sent(headers, foreign[2]))
+        second = await ask(world.application, missing[0], missing[1], **sent(headers, missing[2]))
 
         assert (first.status, _words(first.json, world.ids)) == (second.status, _words(second.json, missing_ids)), (
             operation

@@ -48,6 +48,7 @@ def installation(settings: Settings, module: str | None = None, *, only: bool = 
 
 def _set(made: Planwerk, settings: Settings) -> Planwerk:
     made.stateless_seconds = settings.stateless_seconds
+    made.file_bytes = settings.limits.file_bytes
     made.lease_seconds = settings.lease_seconds
     made.max_runs = settings.max_runs
     made.park_seconds = settings.park_seconds

@@ -17,6 +17,7 @@ from planwerk.cli import (
     config,
     doctor,
     graph,
+    ingest,
     keys,
     new,
     profiles,
@@ -112,6 +113,7 @@ app.command("run")(run.run)
 app.command("chat")(chat.chat)
 app.command("check")(check.check)
 app.command("graph")(graph.graph)
+app.command("ingest")(ingest.ingest)
 app.command("new")(new.new)
 app.command("doctor")(doctor.doctor)
 app.add_typer(config.app, name="config")

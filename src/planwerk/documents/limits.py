@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 MEBIBYTE: Final = 1_048_576
+FILE_BYTES: Final = 50 * MEBIBYTE
+"""Largest file, where no setting says otherwise (S5.4)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class ParseLimits:
         characters: Longest text.
     """
 
-    file_bytes: int = 50 * MEBIBYTE
+    file_bytes: int = FILE_BYTES
     seconds: float = 60.0
     memory_bytes: int = 1024 * MEBIBYTE
     unpacked_bytes: int = 500 * MEBIBYTE

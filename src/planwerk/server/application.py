@@ -18,6 +18,7 @@ from planwerk.server.routes import (
     accounts,
     health,
     keys,
+    knowledge,
     memories,
     profiles,
     requests,
@@ -80,6 +81,8 @@ def create_app(
     rooms = (
         *(health, server_info, session, accounts, keys, profiles, schedules, workspaces, threads),
         *(runs, run_insight, requests, memories),
+        *(health, server_info, session, accounts, keys, profiles, schedules),
+        *(workspaces, threads, runs, requests, memories, knowledge),
     )
     for room in rooms:
         app.include_router(room.router)
@@ -87,7 +90,7 @@ def create_app(
     app.router.default = WebClient()
     app.router.redirect_slashes = False
     describe(app)
-    app.add_middleware(BodyLimit, message_bytes=lambda: app.state.message_bytes)
+    app.add_middleware(BodyLimit, message_bytes=lambda: app.state.message_bytes, file_bytes=lambda: planwerk.file_bytes)
     app.add_middleware(RequestLog)
     app.add_middleware(Guards, hosts=lambda: app.state.hosts)
     return app

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
@@ -17,6 +18,8 @@ MESSAGE_BYTES: Final = 1_048_576
 """A message's text (S5.4)."""
 BODY_OVERHEAD: Final = 65_536
 """What may stand around a message in a body."""
+UPLOAD: Final = re.compile(r"/api/collections/[^/]+/documents")
+"""Where files are sent to."""
 LINGER_BYTES: Final = 64 * 1_048_576
 LINGER_SECONDS: Final = 5.0
 
@@ -33,24 +36,34 @@ def too_large(limit: int) -> str:
 
 
 class BodyLimit:
-    """One ASGI layer: refuses what declares to be too large, and stops reading what is although it did not say so."""
+    """One ASGI layer: refuses what declares to be too large, and stops reading what is although it did not say so.
 
-    def __init__(self, app: ASGIApp, *, message_bytes: Callable[[], int]) -> None:
+    Args:
+        file_bytes: Largest file of an upload, which is a request of its own kind.
+    """
+
+    def __init__(self, app: ASGIApp, *, message_bytes: Callable[[], int], file_bytes: Callable[[], int]) -> None:
         self._app = app
         self._message_bytes = message_bytes
+        self._file_bytes = file_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        # JSON may write a line break or a quotation mark of the text as two characters.
-        limit = self._message_bytes() * 2 + BODY_OVERHEAD
+        limit = self._limit(scope)
         declared = Headers(scope=scope).get("content-length", "")
         body = _Body(receive, send, limit)
         if declared.isdecimal() and int(declared) > limit:
             await send_problem(scope, body.send, 413, "too_large", too_large(limit), what_to_do="Send less.")
             return
         await self._app(scope, body.receive, body.send)
+
+    def _limit(self, scope: Scope) -> int:
+        if scope["method"] == "POST" and UPLOAD.fullmatch(scope["path"]):
+            return self._file_bytes() + BODY_OVERHEAD
+        # JSON may write a line break or a quotation mark of the text as two characters.
+        return self._message_bytes() * 2 + BODY_OVERHEAD
 
 
 class _Body:

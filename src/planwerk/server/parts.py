@@ -19,6 +19,7 @@ from planwerk.access.authorize import allowed, authorize
 from planwerk.access.ids import AccountId, TenantId
 from planwerk.access.principal import Principal
 from planwerk.access.service import AccessService
+from planwerk.capabilities.knowledge.library import Library
 from planwerk.capabilities.memory.ports import MemoryStore
 from planwerk.locales import LOCALES, best_locale
 from planwerk.models.catalogue import ModelCatalogue
@@ -55,6 +56,9 @@ class Parts(Protocol):
     schedules: Schedules
     memories: MemoryStore
     live: LiveHub
+    library: Library
+    file_bytes: int
+    """Largest file (S5.4)."""
     started: bool
     stateless_seconds: float
     """How long a run is kept whose request named no conversation (S4.1)."""

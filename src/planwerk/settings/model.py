@@ -31,6 +31,7 @@ class LimitSettings(Section):
     """Largest sizes of what is taken in; what is larger is refused before it is read (S5.4)."""
 
     message_bytes: int = Field(default=1_048_576, ge=1_024, description="Largest message of a person, in bytes.")
+    file_bytes: int = Field(default=52_428_800, ge=1_024, description="Largest file that is taken in, in bytes.")
 
 
 class LogSettings(Section):

@@ -38,8 +38,6 @@ from planwerk.workspace.file_store import FileStore, StoredFile
 LONGEST_NAME: Final = 120
 LONGEST_DOCUMENT_NAME: Final = 400
 LONGEST_DESCRIPTION: Final = 2000
-FILE_BYTES: Final = 50 * 1_048_576
-"""Largest file (S5.4)."""
 ACCESS_KINDS: Final = frozenset({"account", "group", "role", "profile"})
 
 
