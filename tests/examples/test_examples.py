@@ -15,9 +15,10 @@ from tests.capabilities.conversation.conversing import PlayedModel, message
 from tests.docs.pages import ROOT, snippets
 
 from planwerk.access.identity import UserIdentity
+from planwerk.capabilities import Knowledge
 from planwerk.messages.events import LLMStopEvent, UserMessageEvent
 from planwerk.storage.in_memory.memories import InMemoryMemories
-from planwerk.testing import ScriptedModel, Stream
+from planwerk.testing import ScriptedModel, Stream, knowledge_of
 from planwerk.testing.runs import run_workflow
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.composition import compose
@@ -113,14 +114,6 @@ async def test_the_help_desk_remembers_who_asks_in_her_next_conversation(loaded:
 
 
 @pytest.mark.parametrize("loaded", ["helpdesk.py"], indirect=True)
-def test_the_help_desk_cannot_stall(loaded: ModuleType) -> None:
-    exploration = explore(compose(blueprint_of(loaded), UserMessageEvent), Limits(clock=lambda: 0.0))
-
-    assert [str(problem) for problem in exploration.problems if problem.severity != "warning"] == []
-    assert all(scope.is_proven for scope in exploration.scopes)
-
-
-@pytest.mark.parametrize("loaded", ["helpdesk.py"], indirect=True)
 async def test_the_help_desk_recalls_and_remembers_nothing_in_small_talk(loaded: ModuleType) -> None:
     store = InMemoryMemories()
 
@@ -128,6 +121,46 @@ async def test_the_help_desk_recalls_and_remembers_nothing_in_small_talk(loaded:
 
     assert isinstance(run.stop, LLMStopEvent)
     assert run.detached == []
+
+
+@pytest.mark.parametrize("loaded", ["rag_over_a_folder.py"], indirect=True)
+async def test_the_folder_reader_quotes_the_passage_with_its_id_and_tells_nobody_else(loaded: ModuleType) -> None:
+    blueprint = blueprint_of(loaded)
+    documents = {
+        "leave.md": "# Urlaub\n\nDer Antrag auf Urlaub geht an die Vorgesetzte.",
+        "other.md": "# Kantine\n\nMittags.",
+    }
+    open_to_all = await knowledge_of({"Documents": documents})
+    hers = await knowledge_of({"Documents": documents}, access=["account:ada"])
+    ben = UserIdentity(id="ben", name="Ben")
+
+    run = await run_workflow(blueprint, "Wohin geht der Urlaubsantrag?", user=ben, library=open_to_all)
+    refused = await run_workflow(blueprint, "Wohin geht der Urlaubsantrag?", user=ben, library=hers)
+
+    [found] = run.of(Knowledge.Searched)
+    assert isinstance(run.stop, LLMStopEvent)
+    assert isinstance(refused.stop, LLMStopEvent)
+    assert f"Der Antrag auf Urlaub geht an die Vorgesetzte. [{found.documents[0].id}]" in run.stop.answer.text
+    assert "Vorgesetzte" not in refused.stop.answer.text
+    assert all("leave.md" not in event.model_dump_json() for event in refused.of(Knowledge.Searched))
+
+
+@pytest.mark.parametrize("loaded", ["rag_over_a_folder.py"], indirect=True)
+async def test_the_folder_reader_looks_nothing_up_in_small_talk(loaded: ModuleType) -> None:
+    library = await knowledge_of({"Documents": {"a.md": "Hi thanks ok."}})
+
+    run = await run_workflow(blueprint_of(loaded), "thanks!", library=library)  # CAP-05
+
+    assert run.of(Knowledge.Searched)[0].documents == ()
+    assert "[s" not in run.stop.model_dump_json()
+
+
+@pytest.mark.parametrize("loaded", ["helpdesk.py", "rag_over_a_folder.py"], indirect=True)
+def test_an_example_with_capabilities_cannot_stall(loaded: ModuleType) -> None:
+    exploration = explore(compose(blueprint_of(loaded), UserMessageEvent), Limits(clock=lambda: 0.0))
+
+    assert [str(problem) for problem in exploration.problems if problem.severity != "warning"] == []
+    assert all(scope.is_proven for scope in exploration.scopes)
 
 
 @pytest.mark.parametrize("loaded", ["purchase.py"], indirect=True)
