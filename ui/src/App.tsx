@@ -18,6 +18,12 @@ const CompareScreen = lazy(() =>
 );
 const RunScreen = lazy(() => import("./screens/Run").then(({ RunScreen: screen }) => ({ default: screen })));
 
+const CollectionScreen = lazy(() =>
+  import("./screens/Collection").then(({ CollectionScreen: screen }) => ({ default: screen })),
+);
+const KnowledgeScreen = lazy(() =>
+  import("./screens/Knowledge").then(({ KnowledgeScreen: screen }) => ({ default: screen })),
+);
 const MemoryScreen = lazy(() => import("./screens/Memory").then(({ MemoryScreen: screen }) => ({ default: screen })));
 const RunsScreen = lazy(() => import("./screens/Runs").then(({ RunsScreen: screen }) => ({ default: screen })));
 
@@ -60,6 +66,8 @@ function SignedIn({ expired }: { expired: boolean }) {
               <Route path="/runs" element={<Later screen={<RunsScreen />} />} />
               <Route path="/runs/compare" element={<Later screen={<CompareScreen />} />} />
               <Route path="/runs/:id" element={<Later screen={<RunScreen />} />} />
+              <Route path="/knowledge" element={<Later screen={<KnowledgeScreen />} />} />
+              <Route path="/knowledge/:id" element={<Later screen={<CollectionScreen />} />} />
               <Route path="/settings/memory" element={<Later screen={<MemoryScreen />} />} />
               <Route path="*" element={<Home />} />
             </Route>

@@ -876,6 +876,33 @@ export interface components {
             label: string;
         };
         /**
+         * KnowledgeSearchedEvent
+         * @description What was found.
+         *
+         *     Attributes:
+         *         block: The passages as data for the prompt, the citation rule as its note; what was refused, and that nothing
+         *             was found, is said in it. Blank where nothing was searched.
+         *         documents: The passages, the best first.
+         *         refused: What may not be read or is not there, by the label of its reference; nobody can tell which.
+         */
+        KnowledgeSearchedEvent: {
+            block: components["schemas"]["Block"];
+            /**
+             * Documents
+             * @default []
+             */
+            documents: components["schemas"]["RetrievedDocument"][];
+            /** @constant */
+            family: "both";
+            /**
+             * Refused
+             * @default []
+             */
+            refused: string[];
+            /** @constant */
+            type: "KnowledgeSearchedEvent";
+        };
+        /**
          * LLMEvent
          * @description A model's whole answer.
          *
@@ -930,6 +957,30 @@ export interface components {
             texts: {
                 [key: string]: string;
             };
+        };
+        /**
+         * Location
+         * @description Where in its document a passage stands.
+         *
+         *     Attributes:
+         *         last: The page, slide or sheet on which it ends.
+         *         name: Of a sheet.
+         */
+        Location: {
+            /** First */
+            first: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "page" | "slide" | "sheet";
+            /** Last */
+            last: number;
+            /**
+             * Name
+             * @default
+             */
+            name: string;
         };
         /**
          * MemoryChangesInferredEvent
@@ -1362,6 +1413,59 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /**
+         * RetrievedDocument
+         * @description A passage that was found, as it stands in its document.
+         *
+         *     Attributes:
+         *         id: What it is cited by, `s3f9a1c`.
+         *         document: Id of the document.
+         *         name: The document's name in its collection.
+         *         text: The words as they are in the source, without any frame.
+         *         start: Where they begin in the document's text, in characters.
+         *         score: By which it was ranked here; scores of different searches do not compare.
+         */
+        RetrievedDocument: {
+            /** Collection */
+            collection: string;
+            /**
+             * Collection Name
+             * @default
+             */
+            collection_name: string;
+            /** Document */
+            document: string;
+            /**
+             * End
+             * @default 0
+             */
+            end: number;
+            /**
+             * Headings
+             * @default []
+             */
+            headings: string[];
+            /** Id */
+            id: string;
+            /** @default null */
+            location: components["schemas"]["Location"] | null;
+            /** Name */
+            name: string;
+            /**
+             * Score
+             * @default 0
+             */
+            score: number;
+            /**
+             * Start
+             * @default 0
+             */
+            start: number;
+            /** Text */
+            text: string;
+            /** Title */
+            title: string;
+        };
         /** RunEnded */
         RunEnded: {
             /**
@@ -1399,6 +1503,7 @@ export interface components {
             [key: string]: unknown;
         };
         RunEvent: components["schemas"]["AgentEndedEvent"] | components["schemas"]["AgentFailedEvent"] | components["schemas"]["AgentInTheLoop"] | components["schemas"]["AgentTimedOutEvent"] | components["schemas"]["AnswerCheckpointEvent"] | components["schemas"]["AnswerInterruptedEvent"] | components["schemas"]["AskChatEvent"] | components["schemas"]["AskConfirmationEvent"] | components["schemas"]["AskInputEvent"] | components["schemas"]["AskPersonEvent"] | components["schemas"]["ChatAnsweredEvent"] | components["schemas"]["ChatTimedOutEvent"] | components["schemas"]["CompleteConversationEvent"] | components["schemas"]["ComposePromptEvent"] | components["schemas"]["ConfirmationAnsweredEvent"] | components["schemas"]["ConfirmationTimedOutEvent"] | components["schemas"]["ContextualizeConversationEvent"] | components["schemas"]["ConversationContextualizedEvent"] | components["schemas"]["Detached"] | components["schemas"]["ExceptionEvent"] | components["schemas"]["FollowUpsSuggestedEvent"] | components["schemas"]["InputAnsweredEvent"] | components["schemas"]["InputTimedOutEvent"] | components["schemas"]["LLMEvent"] | components["schemas"]["LLMStopEvent"] | components["schemas"]["MemoryChangesInferredEvent"] | components["schemas"]["MemoryRecalledEvent"] | components["schemas"]["MemoryWritingStartEvent"] | components["schemas"]["MemoryWrittenStopEvent"] | components["schemas"]["MessageClearedEvent"] | components["schemas"]["MetaQuestionAskedEvent"] | components["schemas"]["ModelExchangeEvent"] | components["schemas"]["OutsideRequest"] | components["schemas"]["PromptComposedEvent"] | components["schemas"]["QuestionCondensedEvent"] | components["schemas"]["RecallMemoryEvent"] | components["schemas"]["RefusalStopEvent"] | components["schemas"]["RememberExchangeEvent"] | components["schemas"]["StartEvent"] | components["schemas"]["SteeringMessageEvent"] | components["schemas"]["StepWarningEvent"] | components["schemas"]["StopEvent"] | components["schemas"]["Timer"] | components["schemas"]["TimerFiredEvent"] | components["schemas"]["TitleSuggestedEvent"] | components["schemas"]["UserMessageEvent"];
+        RunEvent: components["schemas"]["AgentEndedEvent"] | components["schemas"]["AgentFailedEvent"] | components["schemas"]["AgentInTheLoop"] | components["schemas"]["AgentTimedOutEvent"] | components["schemas"]["AnswerCheckpointEvent"] | components["schemas"]["AnswerInterruptedEvent"] | components["schemas"]["AskChatEvent"] | components["schemas"]["AskConfirmationEvent"] | components["schemas"]["AskInputEvent"] | components["schemas"]["AskPersonEvent"] | components["schemas"]["ChatAnsweredEvent"] | components["schemas"]["ChatTimedOutEvent"] | components["schemas"]["CompleteConversationEvent"] | components["schemas"]["ComposePromptEvent"] | components["schemas"]["ConfirmationAnsweredEvent"] | components["schemas"]["ConfirmationTimedOutEvent"] | components["schemas"]["ContextualizeConversationEvent"] | components["schemas"]["ConversationContextualizedEvent"] | components["schemas"]["Detached"] | components["schemas"]["ExceptionEvent"] | components["schemas"]["FollowUpsSuggestedEvent"] | components["schemas"]["InputAnsweredEvent"] | components["schemas"]["InputTimedOutEvent"] | components["schemas"]["KnowledgeSearchedEvent"] | components["schemas"]["LLMEvent"] | components["schemas"]["LLMStopEvent"] | components["schemas"]["MemoryChangesInferredEvent"] | components["schemas"]["MemoryRecalledEvent"] | components["schemas"]["MemoryWritingStartEvent"] | components["schemas"]["MemoryWrittenStopEvent"] | components["schemas"]["MessageClearedEvent"] | components["schemas"]["MetaQuestionAskedEvent"] | components["schemas"]["OutsideRequest"] | components["schemas"]["PromptComposedEvent"] | components["schemas"]["QuestionCondensedEvent"] | components["schemas"]["RecallMemoryEvent"] | components["schemas"]["RefusalStopEvent"] | components["schemas"]["RememberExchangeEvent"] | components["schemas"]["SearchKnowledgeEvent"] | components["schemas"]["StartEvent"] | components["schemas"]["SteeringMessageEvent"] | components["schemas"]["StepWarningEvent"] | components["schemas"]["StopEvent"] | components["schemas"]["Timer"] | components["schemas"]["TimerFiredEvent"] | components["schemas"]["TitleSuggestedEvent"] | components["schemas"]["UserMessageEvent"];
         /**
          * RunPaused
          * @description Nothing of the run works: it waits for people, other runs or timers (E1.8).
@@ -1525,6 +1630,42 @@ export interface components {
             output_tokens: number;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * SearchKnowledgeEvent
+         * @description Asks for passages that help with a question.
+         *
+         *     Attributes:
+         *         references: Collections, or documents of them, by id or name; without any nothing is searched.
+         *         query: What to look for; blank searches nothing.
+         *         literal: The person's own words, looked for as well where they differ.
+         *         cite_sources: Whether the model is told how to cite.
+         */
+        SearchKnowledgeEvent: {
+            /**
+             * Cite Sources
+             * @default true
+             */
+            cite_sources: boolean;
+            /** @constant */
+            family: "both";
+            /**
+             * Literal
+             * @default null
+             */
+            literal: string | null;
+            /**
+             * Query
+             * @default
+             */
+            query: string;
+            /**
+             * References
+             * @default []
+             */
+            references: components["schemas"]["KnowledgeReference"][];
+            /** @constant */
+            type: "SearchKnowledgeEvent";
         };
         /**
          * StartEvent

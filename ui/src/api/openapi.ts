@@ -92,6 +92,148 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/collections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Collections
+         * @description The collections that the person may read.
+         */
+        get: operations["list_collections"];
+        put?: never;
+        /**
+         * Create Collection
+         * @description Make a collection of one's own.
+         */
+        post: operations["create_collection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/collections/{collection}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Collection
+         * @description One collection, with what is in it counted.
+         */
+        get: operations["read_collection"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Collection
+         * @description Delete it with all its documents and their originals.
+         */
+        delete: operations["delete_collection"];
+        options?: never;
+        head?: never;
+        /**
+         * Change Collection
+         * @description Rename it, describe it, say who may read it, give it another embedder.
+         */
+        patch: operations["change_collection"];
+        trace?: never;
+    };
+    "/api/collections/{collection}/documents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Documents
+         * @description Its documents by name, each with how far it has come and why it failed.
+         */
+        get: operations["list_documents"];
+        put?: never;
+        /**
+         * Upload Documents
+         * @description Bring documents, as a form with files; they are read afterwards (202).
+         *
+         *     A document of the same name is replaced; one that is there with the same content is left as it is.
+         */
+        post: operations["upload_documents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/{document}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Document
+         * @description One document and how far it has come.
+         */
+        get: operations["read_document"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Document
+         * @description Delete a document with its passages and its original.
+         */
+        delete: operations["delete_document"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/{document}/original": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Original
+         * @description The file as it was brought, to be saved: it is never shown as a page of ours.
+         */
+        get: operations["read_original"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/{document}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry Document
+         * @description Read a document anew that failed.
+         */
+        post: operations["retry_document"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/inbox": {
         parameters: {
             query?: never;
@@ -151,6 +293,26 @@ export interface paths {
          * @description Refuse the key from now on.
          */
         delete: operations["revoke_key"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/knowledge/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search Knowledge
+         * @description Try a question: the passages that an agent would get, with their scores, and no model.
+         */
+        post: operations["search_knowledge"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -777,6 +939,26 @@ export interface paths {
         patch: operations["change_session"];
         trace?: never;
     };
+    "/api/sources/{source}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Source
+         * @description A passage by what it is cited by, in its document: for who opens a citation.
+         */
+        get: operations["read_source"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/threads": {
         parameters: {
             query?: never;
@@ -1162,6 +1344,71 @@ export interface components {
             templates: components["schemas"]["TemplateView"][];
         };
         /**
+         * CollectionPatch
+         * @description What is to become of a collection; what is left out stays.
+         *
+         *     Attributes:
+         *         reembed: Whether everything may be embedded anew, as another embedder needs.
+         */
+        CollectionPatch: {
+            /** Access */
+            access?: string[] | null;
+            /** Description */
+            description?: string | null;
+            /** Embedder */
+            embedder?: string | null;
+            /** Name */
+            name?: string | null;
+            /**
+             * Reembed
+             * @default false
+             */
+            reembed: boolean;
+        };
+        /**
+         * CollectionView
+         * @description A collection that the person may read.
+         *
+         *     Attributes:
+         *         access: Who may read it beside its owner: `account:ID`, `group:NAME`, `role:NAME`, `profile:SLUG`; null is the
+         *             whole tenant. Told only to who may change it.
+         *         is_open: Whether the whole tenant may read it.
+         *         updated: When a document of it last changed; null where it is empty.
+         */
+        CollectionView: {
+            /** Access */
+            access: string[] | null;
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+            /** Description */
+            description: string;
+            /** Documents */
+            documents: number;
+            /** Embedder */
+            embedder: string | null;
+            /** Failed */
+            failed: number;
+            /** Id */
+            id: string;
+            /** Is Open */
+            is_open: boolean;
+            /** May Edit */
+            may_edit: boolean;
+            /** Name */
+            name: string;
+            /** Owner */
+            owner: string | null;
+            /** Passages */
+            passages: number;
+            /** Pending */
+            pending: number;
+            /** Updated */
+            updated: string | null;
+        };
+        /**
          * CommandGiven
          * @description A command of a workspace (A2), by `type`; `command_id` makes it safe to send again.
          */
@@ -1196,6 +1443,55 @@ export interface components {
             position: number;
             /** Step */
             step: string | null;
+        };
+        /**
+         * DocumentView
+         * @description A document and how far it has come.
+         *
+         *     Attributes:
+         *         stage: The last stage it has reached: received, parsed, chunked, embedded.
+         *         state: Whether it waits, is being read, is ready, or failed.
+         *         passages: How many there are to be found, of an earlier version while a newer one is read or has failed.
+         *         changed: After an upload: false where it was there with the same content.
+         */
+        DocumentView: {
+            /** Changed */
+            changed?: boolean | null;
+            /** Collection */
+            collection: string;
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+            failure: components["schemas"]["FailureView"] | null;
+            /** Id */
+            id: string;
+            /** Kind */
+            kind: ("pdf" | "docx" | "pptx" | "xlsx" | "html" | "markdown" | "text" | "email") | null;
+            /** Name */
+            name: string;
+            /** Passages */
+            passages: number;
+            /** Size Bytes */
+            size_bytes: number;
+            /**
+             * Stage
+             * @enum {string}
+             */
+            stage: "received" | "parsed" | "chunked" | "embedded";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "waiting" | "working" | "ready" | "failed";
+            /** Title */
+            title: string;
+            /**
+             * Updated
+             * Format: date-time
+             */
+            updated: string;
         };
         /**
          * EnvelopeView
@@ -1271,6 +1567,18 @@ export interface components {
             text: string;
             /** Updated */
             updated: string;
+        };
+        /**
+         * FailureView
+         * @description Why a document could not be read.
+         */
+        FailureView: {
+            /** Code */
+            code: string;
+            /** Message */
+            message: string;
+            /** What To Do */
+            what_to_do: string;
         };
         /**
          * FileRef
@@ -1383,6 +1691,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Items[DocumentView] */
+        Items_DocumentView_: {
+            /** Items */
+            items: components["schemas"]["DocumentView"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Items[NamespaceView] */
         Items_NamespaceView_: {
             /** Items */
@@ -1484,10 +1799,76 @@ export interface components {
             /** Scopes */
             scopes: string[] | null;
         };
+        /**
+         * KnowledgeHits
+         * @description The passages that fit best, the best first; no model took part.
+         */
+        KnowledgeHits: {
+            /** Items */
+            items: components["schemas"]["RetrievedDocument"][];
+        };
+        /**
+         * KnowledgeList
+         * @description The collections that the person may read, by name.
+         *
+         *     Attributes:
+         *         may_create: Whether the person may make collections.
+         *         embedders: What a collection may be made vectors by; without any it is searched by words.
+         */
+        KnowledgeList: {
+            /** Embedders */
+            embedders: string[];
+            /** Items */
+            items: components["schemas"]["CollectionView"][];
+            /** May Create */
+            may_create: boolean;
+        };
+        /**
+         * KnowledgeQuestion
+         * @description A question to try.
+         *
+         *     Attributes:
+         *         collections: Where to look; all that one may read if missing.
+         */
+        KnowledgeQuestion: {
+            /** Collections */
+            collections?: string[] | null;
+            /**
+             * Limit
+             * @default 10
+             */
+            limit: number;
+            /** Query */
+            query: string;
+        };
         /** Limits */
         Limits: {
             /** Message Bytes */
             message_bytes: number;
+        };
+        /**
+         * Location
+         * @description Where in its document a passage stands.
+         *
+         *     Attributes:
+         *         last: The page, slide or sheet on which it ends.
+         *         name: Of a sheet.
+         */
+        Location: {
+            /** First */
+            first: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "page" | "slide" | "sheet";
+            /** Last */
+            last: number;
+            /**
+             * Name
+             * @default
+             */
+            name: string;
         };
         /** LogPage */
         LogPage: {
@@ -1670,6 +2051,26 @@ export interface components {
             password?: string | null;
             /** @default member */
             role: components["schemas"]["Role"];
+        };
+        /**
+         * NewCollection
+         * @description A collection to make.
+         *
+         *     Attributes:
+         *         access: Who may read it beside oneself; null is the whole tenant.
+         */
+        NewCollection: {
+            /** Access */
+            access?: string[] | null;
+            /**
+             * Description
+             * @default
+             */
+            description: string;
+            /** Embedder */
+            embedder?: string | null;
+            /** Name */
+            name: string;
         };
         /**
          * NewKeyView
@@ -2060,6 +2461,58 @@ export interface components {
             workspace: string | null;
         };
         /**
+         * RetrievedDocument
+         * @description A passage that was found, as it stands in its document.
+         *
+         *     Attributes:
+         *         id: What it is cited by, `s3f9a1c`.
+         *         document: Id of the document.
+         *         name: The document's name in its collection.
+         *         text: The words as they are in the source, without any frame.
+         *         start: Where they begin in the document's text, in characters.
+         *         score: By which it was ranked here; scores of different searches do not compare.
+         */
+        RetrievedDocument: {
+            /** Collection */
+            collection: string;
+            /**
+             * Collection Name
+             * @default
+             */
+            collection_name: string;
+            /** Document */
+            document: string;
+            /**
+             * End
+             * @default 0
+             */
+            end: number;
+            /**
+             * Headings
+             * @default []
+             */
+            headings: string[];
+            /** Id */
+            id: string;
+            location?: components["schemas"]["Location"] | null;
+            /** Name */
+            name: string;
+            /**
+             * Score
+             * @default 0
+             */
+            score: number;
+            /**
+             * Start
+             * @default 0
+             */
+            start: number;
+            /** Text */
+            text: string;
+            /** Title */
+            title: string;
+        };
+        /**
          * Role
          * @description What an account is in its tenant, the mightiest first.
          * @enum {string}
@@ -2318,6 +2771,43 @@ export interface components {
             local: boolean;
             /** Token */
             token: boolean;
+        };
+        /**
+         * SourceView
+         * @description A passage in its document, for the source panel.
+         *
+         *     Attributes:
+         *         text: The passage; `before` and `after` are what stands around it in the document, cut where it is long.
+         */
+        SourceView: {
+            /** After */
+            after: string;
+            /** Before */
+            before: string;
+            /** Collection */
+            collection: string;
+            /** Collection Name */
+            collection_name: string;
+            /** Document */
+            document: string;
+            /** Headings */
+            headings: string[];
+            /** Id */
+            id: string;
+            /** Kind */
+            kind: ("pdf" | "docx" | "pptx" | "xlsx" | "html" | "markdown" | "text" | "email") | null;
+            location: components["schemas"]["Location"] | null;
+            /** Name */
+            name: string;
+            /** Text */
+            text: string;
+            /** Title */
+            title: string;
+            /**
+             * Updated
+             * Format: date-time
+             */
+            updated: string;
         };
         /** TemplateView */
         TemplateView: {
@@ -2641,6 +3131,360 @@ export interface operations {
             };
         };
     };
+    list_collections: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KnowledgeList"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_collection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewCollection"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CollectionView"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_collection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                collection: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CollectionView"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_collection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                collection: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_collection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                collection: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CollectionPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CollectionView"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_documents: {
+        parameters: {
+            query?: {
+                cursor?: string | null;
+                limit?: number;
+                state?: ("waiting" | "working" | "ready" | "failed") | null;
+            };
+            header?: never;
+            path: {
+                collection: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Items_DocumentView_"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    upload_documents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                collection: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": {
+                    /** Format: binary */
+                    file: string;
+                    /** @description Names the file that follows. */
+                    name?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Items_DocumentView_"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_document: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                document: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentView"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_document: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                document: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_original: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                document: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file as it was brought. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": unknown;
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retry_document: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                document: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentView"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     read_inbox: {
         parameters: {
             query?: {
@@ -2753,6 +3597,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_knowledge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KnowledgeQuestion"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KnowledgeHits"];
+                };
             };
             /** @description What went wrong, and what to do. */
             default: {
@@ -3948,6 +4825,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_source: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                source: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SourceView"];
                 };
             };
             /** @description What went wrong, and what to do. */

@@ -148,3 +148,10 @@ export type Problem = Pick<Server["Problem"], "title" | "status" | "detail" | "c
 /** Something that is remembered of the person. */
 export type Memory = Server["MemoryView"];
 export type MemoryPage = Server["MemoryList"];
+
+/** Documents that are searched together. */
+export type Collection = Server["CollectionView"];
+export type KnowledgeList = Server["KnowledgeList"];
+export type KnowledgeDocument = Server["DocumentView"];
+/** A passage that a question found. */
+export type KnowledgeHit = Server["RetrievedDocument"];

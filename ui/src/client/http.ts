@@ -34,6 +34,7 @@ export function setCredentials(change: Partial<Credentials>): void {
 
 export interface RequestOptions {
   method?: "GET" | "POST" | "PATCH" | "DELETE";
+  /** A form goes as it is, all else as JSON. */
   body?: unknown;
   signal?: AbortSignal;
   /** A 401 is an answer here, not a lost session. */
@@ -58,10 +59,11 @@ export async function open(path: string, options: RequestOptions = {}): Promise<
 
 async function send(path: string, { method = "GET", body, signal, headers }: RequestOptions): Promise<Response> {
   const all: Record<string, string> = { Accept: "application/json", ...headers };
-  if (body !== undefined) all["Content-Type"] = "application/json";
+  const form = body instanceof FormData;
+  if (body !== undefined && !form) all["Content-Type"] = "application/json";
   if (method !== "GET" && credentials.csrf !== null) all["X-CSRF-Token"] = credentials.csrf;
   const init: RequestInit = { method, headers: all, credentials: "same-origin", cache: "no-store" };
-  if (body !== undefined) init.body = JSON.stringify(body);
+  if (body !== undefined) init.body = form ? body : JSON.stringify(body);
   if (signal !== undefined) init.signal = signal;
   try {
     return await fetch(path, init);

@@ -53,6 +53,12 @@ export function Account({ onClose }: { onClose: () => void }) {
           onChange={(value) => change({ theme: value })}
         />
       </div>
+      <div className="narrow-only">
+        <Link className="button quiet to-memory" to="/knowledge" onClick={onClose}>
+          <Icon name="book" />
+          {t("nav.knowledge")}
+        </Link>
+      </div>
       <div>
         <Link className="button quiet to-memory" to="/settings/memory" onClick={onClose}>
           <Icon name="memory" />

@@ -9,7 +9,7 @@ export function Frame() {
   const { t } = useTexts();
   const { pathname } = useLocation();
   const folded = usePreferences((state) => state.listFolded);
-  const withoutList = /^\/(runs|settings)(\/|$)/.test(pathname);
+  const withoutList = /^\/(runs|settings|knowledge)(\/|$)/.test(pathname);
   // The inbox brings a list of its own.
   const ownList = pathname === "/inbox";
   const classes = ["frame", withoutList && "no-list", folded && "folded", pathname === "/chats" && "on-list"];

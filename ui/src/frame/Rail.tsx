@@ -39,6 +39,12 @@ export function Rail() {
         <li>
           <InboxLink current={pathname === "/inbox"} />
         </li>
+        <li className="wide-only">
+          <Link to="/knowledge" title={t("nav.knowledge")} {...current(pathname.startsWith("/knowledge"))}>
+            <Icon name="book" />
+            <span className="word">{t("nav.knowledge")}</span>
+          </Link>
+        </li>
         <li>
           <Link to="/runs" title={t("nav.runs")} {...current(pathname.startsWith("/runs"))}>
             <Icon name="runs" />
