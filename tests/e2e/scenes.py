@@ -11,7 +11,9 @@ from typing import Final
 from playwright.async_api import Route, expect
 
 from planwerk.app import DEFAULT_TENANT
+from planwerk.capabilities.knowledge.ports import Document, DocumentText, Failure, NewPassage
 from planwerk.capabilities.memory.ports import MemoryScope, StoredMemory
+from planwerk.documents.parsed import Place
 from planwerk.workflow.ids import ThreadId, new_id
 from planwerk.workspace.rules.commands import CreateThread
 from tests.e2e.asking import begin
@@ -336,6 +338,49 @@ async def memory(stage: Stage) -> None:
     await stage.person.page.evaluate("document.activeElement.blur()")
 
 
+SHELVED: Final = (
+    ("reisekosten.pdf", "Die Reisekostenabrechnung braucht alle Belege. Bahnfahrten werden erstattet.", "ready", None),
+    ("urlaub.docx", "Der Antrag auf Urlaub geht zwei Wochen vorher an die Vorgesetzte.", "ready", None),
+    (
+        "vertrag-alt.pdf",
+        "",
+        "failed",
+        Failure("document_encrypted", "The PDF is protected by a password.", "Save it without a password."),
+    ),
+)
+
+
+async def knowledge(stage: Stage) -> None:
+    """A collection: documents that are ready, one that failed, and a question tried."""
+    planwerk = stage.served.planwerk
+    owner = await planwerk.access.local_principal()
+    collection = await planwerk.library.create(DEFAULT_TENANT, "Handbuch", owner=owner.account)
+    now = planwerk.clock()
+    for name, text, state, failure in SHELVED:
+        document = Document(
+            *(new_id(), DEFAULT_TENANT, collection.id, name, new_id(), 52_480, "hash", now, now),
+            state="failed" if state == "failed" else "ready",
+            stage="received" if state == "failed" else "chunked",
+            failure=failure,
+        )
+        await planwerk.library.index.put_document(document)
+        if text:
+            passage = NewPassage(name.encode().hex()[:32], 0, len(text), text, ("Handbuch",))
+            place = (Place(0, len(text), "page", 3),)
+            await planwerk.library.index.keep_passages(document, DocumentText(text, place), [passage])
+    await stage.person.page.goto(f"{stage.served.url}/knowledge/{collection.id}")
+    await stage.person.page.get_by_role("searchbox").fill("Wohin mit dem Urlaubsantrag?")
+    await stage.person.page.get_by_role("searchbox").press("Enter")
+    await expect(stage.person.page.locator(".hits li").first).to_contain_text("Vorgesetzte")
+    await stage.person.page.evaluate("document.activeElement.blur()")
+
+
+async def collections(stage: Stage) -> None:
+    """No collection yet."""
+    await stage.person.page.goto(f"{stage.served.url}/knowledge")
+    await expect(stage.person.page.locator(".empty")).to_be_visible()
+
+
 ASKING: Final[frozenset[str]] = frozenset({"inbox", "thread-asks"})
 """Scenes of an installation whose agents ask people."""
 SCENES: Final[dict[str, Callable[[Stage], Awaitable[None]]]] = {
@@ -352,4 +397,6 @@ SCENES: Final[dict[str, Callable[[Stage], Awaitable[None]]]] = {
     "runs": run_list,
     "compare": compared,
     "memory": memory,
+    "knowledge": knowledge,
+    "knowledge-empty": collections,
 }

@@ -114,12 +114,15 @@ async def test_a_document_that_cannot_be_read_says_why_and_can_be_retried_and_de
         collection = await make(bea)
         broken, good = await bring(bea, collection, a_pdf=b"%PDF-1.4 nothing", b_md="Fine.")
         failed = (await bea.get(f"/api/collections/{collection}/documents?state=failed")).json()["items"]
+        german = {"Accept-Language": "de"}
+        in_german = (await bea.get(f"/api/documents/{broken['id']}", headers=german)).json()
         refused = await bea.post(f"/api/documents/{good['id']}/retry")
         again = await bea.post(f"/api/documents/{broken['id']}/retry")
         deleted = await bea.delete(f"/api/documents/{good['id']}")
         gone = await bea.get(f"/api/documents/{good['id']}")
 
     assert [each["id"] for each in failed] == [broken["id"]]
+    assert "beschädigt" in in_german["failure"]["message"]
     assert broken["failure"]["code"] == "document_broken"
     assert broken["failure"]["what_to_do"]
     assert (refused.status_code, refused.json()["code"]) == (409, "nothing_to_retry")

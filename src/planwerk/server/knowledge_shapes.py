@@ -13,11 +13,13 @@ from planwerk.capabilities.knowledge.ports import (
     CollectionCounts,
     Document,
     DocumentText,
+    Failure,
     Passage,
     Stage,
     State,
 )
 from planwerk.documents.parsed import DocumentKind
+from planwerk.locales import DEFAULT_LOCALE, catalogue, text
 from planwerk.server.shapes import Given
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -184,8 +186,7 @@ def collection_view(collection: Collection, counts: CollectionCounts, *, may_edi
     )
 
 
-def document_view(document: Document, *, changed: bool | None = None) -> DocumentView:
-    failure = document.failure
+def document_view(document: Document, locale: str, *, changed: bool | None = None) -> DocumentView:
     return DocumentView(
         id=document.id,
         collection=document.collection,
@@ -195,9 +196,7 @@ def document_view(document: Document, *, changed: bool | None = None) -> Documen
         size_bytes=document.size_bytes,
         stage=document.stage,
         state=document.state,
-        failure=FailureView(code=failure.code, message=failure.message, what_to_do=failure.what_to_do)
-        if failure is not None
-        else None,
+        failure=_failure_view(document.failure, locale) if document.failure is not None else None,
         passages=document.passages,
         created=_time(document.created_microseconds),
         updated=_time(document.updated_microseconds),
@@ -205,8 +204,16 @@ def document_view(document: Document, *, changed: bool | None = None) -> Documen
     )
 
 
+def _failure_view(failure: Failure, locale: str) -> FailureView:
+    """In English as exactly as it was told, otherwise in the reader's words for what kind of failure it is."""
+    key = f"knowledge.failures.{failure.code}"
+    if locale == DEFAULT_LOCALE or key not in catalogue(locale):
+        return FailureView(code=failure.code, message=failure.message, what_to_do=failure.what_to_do)
+    return FailureView(code=failure.code, message=text(key, locale), what_to_do="")
+
+
 def source_view(
-    passage: Passage, location: Location | None, collection: Collection, document: Document, text: DocumentText
+    passage: Passage, location: Location | None, collection: Collection, document: Document, whole: DocumentText
 ) -> SourceView:
     begin, end = max(0, passage.start - AROUND_CHARACTERS), passage.end + AROUND_CHARACTERS
     return SourceView(
@@ -219,9 +226,9 @@ def source_view(
         kind=document.kind,
         location=location,
         headings=list(passage.headings),
-        before=text.text[begin : passage.start],
+        before=whole.text[begin : passage.start],
         text=passage.text,
-        after=text.text[passage.end : end],
+        after=whole.text[passage.end : end],
         updated=_time(document.updated_microseconds),
     )
 

@@ -35,7 +35,7 @@ function Shown({ id }: { id: string }) {
     <main className="work knowledge" id="work" aria-labelledby="title">
       <header className="bar">
         <Link className="icon-button back" to="/knowledge" aria-label={t("knowledge.back")} title={t("knowledge.back")}>
-          <Icon name="fold" />
+          <Icon name="down" />
         </Link>
         <h1 id="title" tabIndex={-1}>
           {collection?.name ?? t("knowledge.title")}
@@ -186,7 +186,7 @@ function Documents({ collection, documents, found }: DocumentsProps) {
           <tr>
             <th scope="col">{t("knowledge.document")}</th>
             <th scope="col">{t("knowledge.state")}</th>
-            <th scope="col" className="when">
+            <th scope="col" className="fresh">
               {t("knowledge.updatedHead")}
             </th>
             {collection.may_edit && <td />}
@@ -283,7 +283,7 @@ function DocumentRow({
         </span>
         {document.state !== "ready" && <span className="stage">{t(`knowledge.${document.stage}`)}</span>}
       </td>
-      <td className="when">{dayOfMonth(document.updated, locale)}</td>
+      <td className="fresh">{dayOfMonth(document.updated, locale)}</td>
       {mayEdit && (
         <td className="acts">
           <button

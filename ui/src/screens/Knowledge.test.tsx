@@ -151,7 +151,7 @@ describe("a collection", () => {
     expect(broken).toHaveTextContent("Failed");
     expect(broken).toHaveTextContent("received");
     expect(broken).toHaveTextContent("The PDF is damaged. Save it again.");
-    fireEvent.click(button("Read old.pdf again"));
+    fireEvent.click(button("Try again: old.pdf"));
     await settle();
     expect(screen.getByRole("row", { name: /old\.pdf/ })).toHaveTextContent("Waiting");
   });

@@ -32,7 +32,7 @@ from planwerk.server.knowledge_shapes import (
     document_view,
     source_view,
 )
-from planwerk.server.parts import Installed, Parts
+from planwerk.server.parts import Installed, Parts, locale_of
 from planwerk.server.routes.runs import CursorInvalid
 from planwerk.server.shapes import Items
 from planwerk.server.uploads import receive_files
@@ -122,6 +122,7 @@ async def delete_collection(parts: Installed, principal: SignedIn, collection: s
 
 @router.get("/api/collections/{collection}/documents", operation_id="list_documents")
 async def list_documents(
+    request: Request,
     parts: Installed,
     principal: SignedIn,
     collection: str,
@@ -135,7 +136,8 @@ async def list_documents(
     listed = await parts.library.index.documents(principal.tenant, found.id, after=after, limit=limit + 1, state=state)
     page = listed[:limit]
     return Items(
-        items=[document_view(document) for document in page], next=page[-1].id if len(listed) > limit else None
+        items=[document_view(document, locale_of(request, principal)) for document in page],
+        next=page[-1].id if len(listed) > limit else None,
     )
 
 
@@ -161,13 +163,15 @@ async def upload_documents(
     uploads = await receive_files(request, library.files, principal.tenant, most_bytes=parts.file_bytes)
     received = [await library.receive(found, upload.name, upload.file, author=principal.account) for upload in uploads]
     response.headers["Location"] = f"/api/collections/{found.id}/documents"
-    return Items(items=[document_view(each.document, changed=each.changed) for each in received])
+    locale = locale_of(request, principal)
+    return Items(items=[document_view(each.document, locale, changed=each.changed) for each in received])
 
 
 @router.get("/api/documents/{document}", operation_id="read_document")
-async def read_document(parts: Installed, principal: SignedIn, document: str) -> DocumentView:
+async def read_document(request: Request, parts: Installed, principal: SignedIn, document: str) -> DocumentView:
     """One document and how far it has come."""
-    return document_view(await _find_document(parts, principal, document, Action.COLLECTION_READ))
+    found = await _find_document(parts, principal, document, Action.COLLECTION_READ)
+    return document_view(found, locale_of(request, principal))
 
 
 @router.get(
@@ -191,10 +195,10 @@ async def read_original(parts: Installed, principal: SignedIn, document: str) ->
 
 
 @router.post("/api/documents/{document}/retry", operation_id="retry_document", status_code=202)
-async def retry_document(parts: Installed, principal: SignedIn, document: str) -> DocumentView:
+async def retry_document(request: Request, parts: Installed, principal: SignedIn, document: str) -> DocumentView:
     """Read a document anew that failed."""
     found = await _find_document(parts, principal, document, Action.COLLECTION_EDIT)
-    return document_view(await parts.library.retry(found))
+    return document_view(await parts.library.retry(found), locale_of(request, principal))
 
 
 @router.delete("/api/documents/{document}", operation_id="delete_document", status_code=204)
