@@ -18,9 +18,6 @@ const CompareScreen = lazy(() =>
 );
 const RunScreen = lazy(() => import("./screens/Run").then(({ RunScreen: screen }) => ({ default: screen })));
 
-const CollectionScreen = lazy(() =>
-  import("./screens/Collection").then(({ CollectionScreen: screen }) => ({ default: screen })),
-);
 const KnowledgeScreen = lazy(() =>
   import("./screens/Knowledge").then(({ KnowledgeScreen: screen }) => ({ default: screen })),
 );
@@ -66,8 +63,7 @@ function SignedIn({ expired }: { expired: boolean }) {
               <Route path="/runs" element={<Later screen={<RunsScreen />} />} />
               <Route path="/runs/compare" element={<Later screen={<CompareScreen />} />} />
               <Route path="/runs/:id" element={<Later screen={<RunScreen />} />} />
-              <Route path="/knowledge" element={<Later screen={<KnowledgeScreen />} />} />
-              <Route path="/knowledge/:id" element={<Later screen={<CollectionScreen />} />} />
+              <Route path="/knowledge/:id?" element={<Later screen={<KnowledgeScreen />} />} />
               <Route path="/settings/memory" element={<Later screen={<MemoryScreen />} />} />
               <Route path="*" element={<Home />} />
             </Route>

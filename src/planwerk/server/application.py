@@ -80,9 +80,7 @@ def create_app(
     problems.install(app)
     rooms = (
         *(health, server_info, session, accounts, keys, profiles, schedules, workspaces, threads),
-        *(runs, run_insight, requests, memories),
-        *(health, server_info, session, accounts, keys, profiles, schedules),
-        *(workspaces, threads, runs, requests, memories, knowledge),
+        *(runs, run_insight, requests, memories, knowledge),
     )
     for room in rooms:
         app.include_router(room.router)

@@ -56,7 +56,7 @@ export function Account({ onClose }: { onClose: () => void }) {
       <div className="narrow-only">
         <Link className="button quiet to-memory" to="/knowledge" onClick={onClose}>
           <Icon name="book" />
-          {t("nav.knowledge")}
+          {t("knowledge.title")}
         </Link>
       </div>
       <div>

@@ -34,7 +34,7 @@ export function TryQuestion({ collection }: { collection: string }) {
           {t("knowledge.ask")}
         </button>
       </form>
-      {problem !== null && <ErrorLine title={t("knowledge.notDone")}>{problem}</ErrorLine>}
+      {problem !== null && <ErrorLine title={t("memory.notDone")}>{problem}</ErrorLine>}
       <div role="status">{hits?.length === 0 && <p className="soft">{t("knowledge.noHits")}</p>}</div>
       {hits !== null && hits.length > 0 && (
         <ol className="hits" aria-label={t("knowledge.hits")}>

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState, type DragEvent } from "react";
-import { Link, useNavigate, useParams } from "react-router";
+import { Link, useNavigate } from "react-router";
 import type { Collection, KnowledgeDocument } from "../api/types";
 import { Refused } from "../client/http";
 import { bytes, dayOfMonth } from "../i18n/format";
@@ -21,12 +21,7 @@ const LOOK_AGAIN_MS = 1500;
 const ENDINGS = ".pdf,.docx,.pptx,.xlsx,.html,.htm,.md,.markdown,.txt,.eml";
 
 /** One collection: its documents with how far each has come, uploads, access, and a question to try (U11). */
-export function CollectionScreen() {
-  const { id = "" } = useParams();
-  return <Shown key={id} id={id} />;
-}
-
-function Shown({ id }: { id: string }) {
+export function CollectionScreen({ id }: { id: string }) {
   const { t } = useTexts();
   const found = useCollection(id);
   const { collection, documents, missing, failed, look } = found;
@@ -93,7 +88,7 @@ function About({ collection, look }: { collection: Collection; look: () => void 
           onChange={(value) => share(value === "everyone")}
         />
       )}
-      {problem !== null && <ErrorLine title={t("knowledge.notDone")}>{problem}</ErrorLine>}
+      {problem !== null && <ErrorLine title={t("memory.notDone")}>{problem}</ErrorLine>}
     </div>
   );
 }
@@ -267,14 +262,14 @@ function DocumentRow({
               disabled={busy}
               onClick={() => does(() => server.deleteDocument(document.id))}
             >
-              {t("knowledge.delete")}
+              {t("memory.delete")}
             </button>
             <button type="button" className="button quiet" ref={focusButton} onClick={() => setAsking(false)}>
-              {t("knowledge.keep")}
+              {t("memory.keep")}
             </button>
           </span>
         )}
-        {problem !== null && <ErrorLine title={t("knowledge.notDone")}>{problem}</ErrorLine>}
+        {problem !== null && <ErrorLine title={t("memory.notDone")}>{problem}</ErrorLine>}
       </th>
       <td>
         <span className={`state ${kind}`} title={t("knowledge.reached", { stage: t(`knowledge.${document.stage}`) })}>
@@ -290,7 +285,7 @@ function DocumentRow({
             type="button"
             className="icon-button s"
             aria-label={t("knowledge.deleteOf", { name: document.name })}
-            title={t("knowledge.delete")}
+            title={t("memory.delete")}
             onClick={() => setAsking(true)}
           >
             <Icon name="trash" />
@@ -326,10 +321,10 @@ function DeleteCollection({ collection }: { collection: Collection }) {
               })
             }
           >
-            {t("knowledge.delete")}
+            {t("memory.delete")}
           </button>
           <button type="button" className="button quiet" ref={focusButton} onClick={() => setAsking(false)}>
-            {t("knowledge.keep")}
+            {t("memory.keep")}
           </button>
         </div>
       ) : (
@@ -338,7 +333,7 @@ function DeleteCollection({ collection }: { collection: Collection }) {
           {t("knowledge.deleteCollection")}
         </button>
       )}
-      {problem !== null && <ErrorLine title={t("knowledge.notDone")}>{problem}</ErrorLine>}
+      {problem !== null && <ErrorLine title={t("memory.notDone")}>{problem}</ErrorLine>}
     </footer>
   );
 }

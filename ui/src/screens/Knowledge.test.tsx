@@ -79,7 +79,6 @@ beforeEach(() => {
 
 async function open(path: string): Promise<void> {
   await import("./Knowledge");
-  await import("./Collection");
   await openApp(path);
   await settle();
 }
@@ -235,7 +234,7 @@ describe("a collection", () => {
     });
     await open("/knowledge/c1");
     fireEvent.click(button("Delete leave.pdf"));
-    expect(button("Keep it")).toHaveFocus();
+    expect(button("Keep")).toHaveFocus();
     fireEvent.click(within(screen.getByRole("group", { name: "Delete leave.pdf" })).getByText("Delete"));
     await settle();
     expect(screen.queryByRole("row", { name: /leave\.pdf/ })).toBeNull();

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState, type SyntheticEvent } from "react";
-import { Link, useNavigate } from "react-router";
+import { Link, useNavigate, useParams } from "react-router";
 import type { Collection, KnowledgeList } from "../api/types";
 import { dayOfMonth } from "../i18n/format";
 import { AccessWords } from "../knowledge/AccessWords";
@@ -9,13 +9,20 @@ import { ErrorLine } from "../parts/ErrorLine";
 import { Icon } from "../parts/Icon";
 import { Skeleton } from "../parts/Skeleton";
 import { useTexts } from "../parts/useTexts";
+import { CollectionScreen } from "./Collection";
 import "../styles/knowledge.css";
 
 /** While documents are read somewhere. */
 const LOOK_AGAIN_MS = 3000;
 
-/** The collections that the person may read, with what is in them and how fresh it is (U11). */
+/** All collections, or one. */
 export function KnowledgeScreen() {
+  const { id } = useParams();
+  return id === undefined ? <Collections /> : <CollectionScreen key={id} id={id} />;
+}
+
+/** The collections that the person may read, with what is in them and how fresh it is (U11). */
+function Collections() {
   const { t } = useTexts();
   const { list, failed, look } = useCollections();
   const [making, setMaking] = useState(false);
@@ -134,9 +141,9 @@ function Making({ onLeave }: { onLeave: () => void }) {
         {t("knowledge.create")}
       </button>
       <button type="button" className="button quiet" onClick={onLeave}>
-        {t("knowledge.cancel")}
+        {t("memory.cancel")}
       </button>
-      {problem !== null && <ErrorLine title={t("knowledge.notDone")}>{problem}</ErrorLine>}
+      {problem !== null && <ErrorLine title={t("memory.notDone")}>{problem}</ErrorLine>}
     </form>
   );
 }
