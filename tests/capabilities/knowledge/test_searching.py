@@ -29,31 +29,31 @@ HANDBOOK = {
 ADA, BEN = UserIdentity(id="ada", name="Ada"), UserIdentity(id="ben", name="Ben")
 
 
-class AskingStart(StartEvent):
+class LookingUpStart(StartEvent):
     references: tuple[KnowledgeReference, ...] = ()
     query: str
     literal: str | None = None
     cite: bool = True
 
 
-class AskingStop(StopEvent):
+class LookingUpStop(StopEvent):
     found: Knowledge.Searched
 
 
-class AskingConfig(KnowledgeFields, AgentConfig):
+class LookingUpConfig(KnowledgeFields, AgentConfig):
     pass
 
 
-class Asking(Agent):
-    config = AskingConfig
+class LookingUp(Agent):
+    config = LookingUpConfig
 
     @step()
-    async def ask(self, start: AskingStart) -> Knowledge.SearchRequest:
+    async def ask(self, start: LookingUpStart) -> Knowledge.SearchRequest:
         return Knowledge.search(start.references, start.query, start.literal, cite_sources=start.cite)
 
     @step()
-    async def done(self, found: Knowledge.Searched) -> AskingStop:
-        return AskingStop(found=found)
+    async def done(self, found: Knowledge.Searched) -> LookingUpStop:
+        return LookingUpStop(found=found)
 
 
 def named(*names: str) -> tuple[KnowledgeReference, ...]:
@@ -71,13 +71,13 @@ async def run(
     providers: Sequence[Provider] = (),
     passages: int = 8,
 ) -> RunResult:
-    start = AskingStart(references=references or named(*names), query=query, literal=literal, cite=cite)
-    config = AskingConfig(number_of_passages=passages)
-    return await run_workflow(Asking, start, config=config, user=user, library=library, providers=providers)
+    start = LookingUpStart(references=references or named(*names), query=query, literal=literal, cite=cite)
+    config = LookingUpConfig(number_of_passages=passages)
+    return await run_workflow(LookingUp, start, config=config, user=user, library=library, providers=providers)
 
 
 def searched(result: RunResult) -> Knowledge.Searched:
-    assert isinstance(result.stop, AskingStop), result.stop
+    assert isinstance(result.stop, LookingUpStop), result.stop
     return result.stop.found
 
 
@@ -211,7 +211,7 @@ async def test_text_in_a_document_ends_no_frame_and_poses_as_no_source() -> None
     assert "<system>" not in text.partition("\n")[0]
 
 
-class Reading(Agent):
+class HandbookReading(Agent):
     """Composes a prompt of what it found."""
 
     class Config(ConversationFields, KnowledgeFields, AgentConfig):
@@ -220,7 +220,7 @@ class Reading(Agent):
     config = Config
 
     @step()
-    async def ask(self, start: AskingStart) -> Knowledge.SearchRequest:
+    async def ask(self, start: LookingUpStart) -> Knowledge.SearchRequest:
         return Knowledge.search(start.references, start.query)
 
     @step()
@@ -236,7 +236,7 @@ async def test_in_the_prompt_it_is_never_the_systems_voice() -> None:
     library = await knowledge_of({"Handbook": {"a.md": EVIL}})
 
     result = await run_workflow(
-        Reading, AskingStart(references=named("Handbook"), query="Prices"), user=ADA, library=library
+        HandbookReading, LookingUpStart(references=named("Handbook"), query="Prices"), user=ADA, library=library
     )
 
     [prompt] = result.of(Conversation.Composed)
@@ -251,25 +251,25 @@ class Handbook(Knowledge):
 
 
 class TwoShelves(Agent):
-    config = AskingConfig
+    config = LookingUpConfig
 
     @step()
-    async def ask(self, start: AskingStart) -> list[Knowledge.SearchRequest | Handbook.SearchRequest]:
+    async def ask(self, start: LookingUpStart) -> list[Knowledge.SearchRequest | Handbook.SearchRequest]:
         return [
             Knowledge.search(named("Notes"), start.query),
             Handbook.search(named("Handbook"), start.query),
         ]
 
     @step()
-    async def both(self, notes: Knowledge.Searched, handbook: Handbook.Searched) -> AskingStop:
+    async def both(self, notes: Knowledge.Searched, handbook: Handbook.Searched) -> LookingUpStop:
         names = (notes.documents[0].name, handbook.documents[0].name)
-        return AskingStop(found=notes.model_copy(update={"refused": names}))
+        return LookingUpStop(found=notes.model_copy(update={"refused": names}))
 
 
 async def test_two_uses_of_it_are_told_apart() -> None:
     library = await knowledge_of({"Notes": {"n.md": "Das Budget."}, "Handbook": {"h.md": "Das Budget."}})
 
-    result = await run_workflow(TwoShelves, AskingStart(query="Budget"), user=ADA, library=library)
+    result = await run_workflow(TwoShelves, LookingUpStart(query="Budget"), user=ADA, library=library)
 
     assert searched(result).refused == ("n.md", "h.md")
 
@@ -327,5 +327,5 @@ async def test_an_embedder_finds_what_no_word_does() -> None:
 
 
 def test_the_blueprint_cannot_stall() -> None:
-    for blueprint in (Asking, Reading, TwoShelves):
+    for blueprint in (LookingUp, HandbookReading, TwoShelves):
         assert [problem for problem in blueprint.find_problems() if problem.severity == "error"] == []
