@@ -27,31 +27,31 @@ SPARE_BYTES: Final = 24
 LENGTHS: Final = "SELECT length(entries) FROM journal_appends WHERE run = ? ORDER BY first_position"
 
 
-class LongStart(StartEvent):
+class MileStart(StartEvent):
     steps: int
 
 
-class LongTick(ControlEvent):
+class MileTick(ControlEvent):
     number: int
     steps: int
 
 
-class LongStop(StopEvent):
+class MileStop(StopEvent):
     number: int
 
 
-class LongWalk(Agent):
+class MileWalk(Agent):
     """Goes step by step."""
 
     @step()
-    async def begin(self, start: LongStart) -> LongTick:
-        return LongTick(number=1, steps=start.steps)
+    async def begin(self, start: MileStart) -> MileTick:
+        return MileTick(number=1, steps=start.steps)
 
     @step()
-    async def tick(self, tick: LongTick) -> LongTick | LongStop:
+    async def tick(self, tick: MileTick) -> MileTick | MileStop:
         if tick.number == tick.steps:
-            return LongStop(number=tick.number)
-        return LongTick(number=tick.number + 1, steps=tick.steps)
+            return MileStop(number=tick.number)
+        return MileTick(number=tick.number + 1, steps=tick.steps)
 
 
 async def walk(file: Path, steps: int) -> None:
@@ -59,7 +59,7 @@ async def walk(file: Path, steps: int) -> None:
     database = SqliteDatabase(file, durability="process")
     try:
         runtime = LocalRuntime(SqliteJournal(database))
-        run = (await runtime.run_to_end(LongWalk, LongStart(steps=steps))).id
+        run = (await runtime.run_to_end(MileWalk, MileStart(steps=steps))).id
         rows = database.read(lambda connection: connection.execute(LENGTHS, (run,)).fetchall())
         found = await runtime.journal.read(RunId(run))
     finally:
@@ -69,10 +69,10 @@ async def walk(file: Path, steps: int) -> None:
     assert abs(len(lengths) - steps) <= 1
     assert mean(lengths[-PART:]) <= mean(lengths[:PART]) + SPARE_BYTES
     assert sum(isinstance(entry, journal.ExecutionFinished) for entry in found) == steps + 1
-    folded = RunSchedule(compose(LongWalk, LongStart))
+    folded = RunSchedule(compose(MileWalk, MileStart))
     for entry in found:
         folded.apply(entry)
-    assert (folded.stop, folded.ended, folded.position) == (LongStop(number=steps), True, len(found))
+    assert (folded.stop, folded.ended, folded.position) == (MileStop(number=steps), True, len(found))
 
 
 async def test_a_run_of_ten_thousand_events(tmp_path: Path) -> None:

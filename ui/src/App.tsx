@@ -1,7 +1,15 @@
-import { lazy, Suspense, useEffect, useLayoutEffect, type ReactElement } from "react";
+import {
+  lazy,
+  Suspense,
+  useEffect,
+  useLayoutEffect,
+  type ComponentType,
+  type LazyExoticComponent,
+  type ReactElement,
+} from "react";
 import { BrowserRouter, Route, Routes } from "react-router";
 import { Frame } from "./frame/Frame";
-import { isLocale, switchLocale } from "./i18n";
+import { isLocale, loadLaterTexts, switchLocale } from "./i18n";
 import { Sprite } from "./parts/Sprite";
 import { useTexts } from "./parts/useTexts";
 import { Home } from "./screens/Home";
@@ -13,16 +21,19 @@ import { loadInbox } from "./store/inbox";
 import { loadThreads, reconnect, startView, stopView } from "./store/view";
 
 const InboxScreen = lazy(() => import("./screens/Inbox").then(({ InboxScreen: screen }) => ({ default: screen })));
-const CompareScreen = lazy(() =>
-  import("./screens/Compare").then(({ CompareScreen: screen }) => ({ default: screen })),
-);
-const RunScreen = lazy(() => import("./screens/Run").then(({ RunScreen: screen }) => ({ default: screen })));
+const CompareScreen = later(() => import("./screens/Compare").then((found) => found.CompareScreen));
+const KnowledgeScreen = later(() => import("./screens/Knowledge").then((found) => found.KnowledgeScreen));
+const MemoryScreen = later(() => import("./screens/Memory").then((found) => found.MemoryScreen));
+const RunScreen = later(() => import("./screens/Run").then((found) => found.RunScreen));
+const RunsScreen = later(() => import("./screens/Runs").then((found) => found.RunsScreen));
 
-const KnowledgeScreen = lazy(() =>
-  import("./screens/Knowledge").then(({ KnowledgeScreen: screen }) => ({ default: screen })),
-);
-const MemoryScreen = lazy(() => import("./screens/Memory").then(({ MemoryScreen: screen }) => ({ default: screen })));
-const RunsScreen = lazy(() => import("./screens/Runs").then(({ RunsScreen: screen }) => ({ default: screen })));
+/** A screen with texts of its own that come with it. */
+function later(load: () => Promise<ComponentType>): LazyExoticComponent<ComponentType> {
+  return lazy(async () => {
+    const [screen] = await Promise.all([load(), loadLaterTexts()]);
+    return { default: screen };
+  });
+}
 
 export function App() {
   const status = useSession((state) => state.status);

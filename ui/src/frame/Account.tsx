@@ -56,13 +56,13 @@ export function Account({ onClose }: { onClose: () => void }) {
       <div className="narrow-only">
         <Link className="button quiet to-memory" to="/knowledge" onClick={onClose}>
           <Icon name="book" />
-          {t("knowledge.title")}
+          {t("nav.knowledge")}
         </Link>
       </div>
       <div>
         <Link className="button quiet to-memory" to="/settings/memory" onClick={onClose}>
           <Icon name="memory" />
-          {t("memory.title")}
+          {t("nav.memory")}
         </Link>
       </div>
       <footer>

@@ -40,9 +40,9 @@ export function Rail() {
           <InboxLink current={pathname === "/inbox"} />
         </li>
         <li className="wide-only">
-          <Link to="/knowledge" title={t("knowledge.title")} {...current(pathname.startsWith("/knowledge"))}>
+          <Link to="/knowledge" title={t("nav.knowledge")} {...current(pathname.startsWith("/knowledge"))}>
             <Icon name="book" />
-            <span className="word">{t("knowledge.title")}</span>
+            <span className="word">{t("nav.knowledge")}</span>
           </Link>
         </li>
         <li>

@@ -3,6 +3,7 @@ import ICU from "i18next-icu";
 import { initReactI18next } from "react-i18next";
 import type { ServerText } from "../api/types";
 import type en from "../locales/en.json";
+import type later from "../locales/later/later-en.json";
 
 export const LOCALES = ["en", "de", "fr", "it"] as const;
 export type Locale = (typeof LOCALES)[number];
@@ -16,6 +17,8 @@ export const LANGUAGE_NAMES: Record<Locale, string> = {
 };
 
 const texts = import.meta.glob<{ default: typeof en }>("../locales/*.json");
+/** Of screens that come when they are wanted. */
+const laterTexts = import.meta.glob<{ default: typeof later }>("../locales/later/*.json");
 
 export function isLocale(value: string | null | undefined): value is Locale {
   return (LOCALES as readonly (string | null | undefined)[]).includes(value);
@@ -42,8 +45,22 @@ export async function switchLocale(locale: Locale): Promise<void> {
     if (load === undefined) return;
     i18next.addResourceBundle(locale, "translation", (await load()).default);
   }
+  if (wantsLater) await addLater(locale);
   await i18next.changeLanguage(locale);
   document.documentElement.lang = locale;
+}
+
+let wantsLater = false;
+
+/** Loads the texts of later screens, now and in every language that is switched to. */
+export async function loadLaterTexts(): Promise<void> {
+  wantsLater = true;
+  if (isLocale(i18next.language)) await addLater(i18next.language);
+}
+
+async function addLater(locale: Locale): Promise<void> {
+  const load = laterTexts[`../locales/later/later-${locale}.json`];
+  if (load !== undefined) i18next.addResourceBundle(locale, "translation", (await load()).default, true, true);
 }
 
 /** A text of the server in the reader's language. */

@@ -5,6 +5,10 @@ import de from "./de.json";
 import en from "./en.json";
 import fr from "./fr.json";
 import it_ from "./it.json";
+import laterDe from "./later/later-de.json";
+import laterEn from "./later/later-en.json";
+import laterFr from "./later/later-fr.json";
+import laterIt from "./later/later-it.json";
 
 interface Tree {
   [key: string]: string | Tree;
@@ -19,7 +23,12 @@ function flat(tree: Tree, prefix = ""): Record<string, string> {
   return all;
 }
 
-const TEXTS: Record<string, Record<string, string>> = { en: flat(en), de: flat(de), fr: flat(fr), it: flat(it_) };
+const TEXTS: Record<string, Record<string, string>> = {
+  en: flat({ ...en, ...laterEn }),
+  de: flat({ ...de, ...laterDe }),
+  fr: flat({ ...fr, ...laterFr }),
+  it: flat({ ...it_, ...laterIt }),
+};
 /** The values a text takes; the words of its plural forms, which are in braces too, are not among them. */
 function names(text: string): string[] {
   const values = [...text.matchAll(/\{(\w+)\s*(?:\}|,)/g)].map((match) => match[1] ?? "");

@@ -1,12 +1,13 @@
 import i18next from "i18next";
 import { beforeAll, describe, expect, it } from "vitest";
-import { LOCALES, switchLocale } from "../i18n";
+import { loadLaterTexts, LOCALES, switchLocale } from "../i18n";
 import { scheduleWords } from "./scheduleWords";
 
 const words = (cron: string, zone = "Europe/Zurich", locale = "en") =>
   scheduleWords({ cron, zone }, i18next.getFixedT(locale), locale).replaceAll(/\u202f|\u00a0/g, " ");
 
 beforeAll(async () => {
+  await loadLaterTexts();
   for (const locale of LOCALES) await switchLocale(locale);
   await switchLocale("en");
 });

@@ -1,6 +1,7 @@
 import { act, render, type RenderResult } from "@testing-library/react";
 import { vi } from "vitest";
 import { App } from "../App";
+import { loadLaterTexts } from "../i18n";
 import { usePreferences } from "../store/preferences";
 import { useSession } from "../store/session";
 import { stopView } from "../store/view";
@@ -11,6 +12,7 @@ export async function openApp(path: string): Promise<RenderResult> {
   useSession.setState({ status: "unknown", session: null, info: null });
   usePreferences.setState({ theme: "system", listFolded: false, lastProfile: null, locale: null });
   window.history.replaceState(null, "", path);
+  await loadLaterTexts();
   const result = render(<App />);
   await settle();
   return result;
