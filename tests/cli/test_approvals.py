@@ -95,13 +95,29 @@ def test_what_waits_is_listed_and_answered(asking: Shell) -> None:
     request = waiting(asking, "size")
 
     listed = asking.run("approvals", "list").stdout
+    of_nobody = asking.json("approvals", "list", "--profile", "nobody")["items"]
     done = asking.json("approvals", "answer", request["id"], "2")
     after = asking.json("approvals", "list")["items"]
 
     assert request["id"] in listed
     assert "Which size?" in listed
+    assert of_nobody == []
     assert done["run_id"] == request["run"]
     assert request["id"] not in [each["id"] for each in after]
+
+
+def test_what_was_answered_is_listed_with_who_said_what(asking: Shell) -> None:
+    request = waiting(asking, "sure")
+    asking.run("approvals", "answer", request["id"], "--no", "--reason", "too dear")
+
+    eventually(lambda: request["id"] in [each["id"] for each in asking.json("approvals", "answered")["items"]])
+    newest = asking.json("approvals", "answered", "--limit", "1")["items"]
+    line = next(line for line in asking.run("approvals", "answered").stdout.splitlines() if request["run"] in line)
+
+    assert [each["id"] for each in newest] == [request["id"]]
+    assert newest[0]["answered_by"]["name"] in line
+    assert "no too dear" in line
+    assert "Order it? A desk for 500" in line
 
 
 def test_a_confirmation_is_answered_by_yes_or_no(asking: Shell) -> None:

@@ -124,6 +124,31 @@ async def test_the_inbox_is_filtered_by_agent_and_leads_to_the_chat(anna: Person
     await expect(card(anna, "Which cost centre pays")).to_be_visible()
 
 
+async def test_what_was_answered_is_found_again_with_its_run(anna: Person, served: Served) -> None:
+    await begin(served, "travel", "The night train to Hamburg")
+    await begin(served, "orders", "A second monitor")
+    await waiting(anna).click()
+    await anna.button(re.compile("^Confirmations"), within=anna.pane("Filter")).click()
+    await expect(anna.heading("1 waits for you")).to_be_visible()
+    await card(anna, "Order these").focus()
+    await anna.page.keyboard.press("a")
+    await expect(anna.pane("Done just now")).to_contain_text("You confirmed")
+
+    await anna.page.goto(f"{served.url}/inbox")
+    await anna.button("Answered", within=anna.pane("Filter")).click()
+    listed = anna.pane("Answered").get_by_role("listitem")
+    await expect(listed).to_have_count(1)
+    await expect(listed).to_contain_text("You confirmed")
+    assert anna.page.url.endswith("/inbox?view=answered")
+    assert await findings(anna) == []
+    await anna.button(re.compile("^Questions"), within=anna.pane("Filter")).click()
+    await expect(anna.page.get_by_text("Nothing that fits was answered")).to_be_visible()
+    await anna.button("Show all").click()
+    await listed.get_by_role("link", name=re.compile("^Open the run")).click()
+
+    await expect(anna.heading("Run of Order desk")).to_be_visible()
+
+
 async def test_what_somebody_else_answers_is_let_go_and_told(anna: Person, served: Served) -> None:
     thread = await begin(served, "travel", "A card for Sofie")
     await open_thread(anna, thread)

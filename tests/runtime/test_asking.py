@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -426,6 +427,32 @@ async def test_the_inbox_shows_what_expires_first_and_goes_on_page_by_page(chat:
     await requests.forget("run of r0")
     assert await requests.get("r0") is None
     assert (await requests.of_run("run of r1"))[0] == first[1]
+
+
+async def test_what_was_answered_is_listed_from_the_last_answer_on_where_it_waited(chat: Chat) -> None:
+    requests = chat.app.stores.requests
+    ada = {"kind": "user", "id": "ada", "name": "Ada"}
+    for number, closed in enumerate([100, 300, 200, 200]):
+        await requests.put(record_of(f"r{number}", expires=None))
+        done = replace(record_of(f"r{number}", expires=None), status="answered", answered_by=ada)
+        await requests.put(replace(done, closed_microseconds=closed))
+    late = replace(record_of("late", expires=150), status="timed_out", closed_microseconds=150)
+    await requests.put(late)
+    await requests.put(record_of("open", expires=None))
+    other = replace(record_of("other", expires=None, workspace="w2"), status="answered", closed_microseconds=250)
+    await requests.put(other)
+
+    first = await requests.answered(["workspace:w"], limit=2)
+    rest = await requests.answered(["workspace:w"], before=(200, first[-1].id), limit=3)
+    both = await requests.answered(["workspace:w", "workspace:w2"])
+
+    assert [record.id for record in first] == ["r1", "r3"]
+    assert [record.id for record in rest] == ["r2", "r0"]
+    assert [record.id for record in both] == ["r1", "other", "r3", "r2", "r0"]
+    assert first[0].answered_by == ada
+    assert [record.id for record in await requests.waiting(["workspace:w"], now_microseconds=50)] == ["open"]
+    await requests.forget("run of r1")
+    assert [record.id for record in await requests.answered(["workspace:w"])] == ["r3", "r2", "r0"]
 
 
 def record_of(request: str, *, expires: int | None, workspace: str = "w") -> RequestRecord:

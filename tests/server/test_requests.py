@@ -247,6 +247,59 @@ async def test_the_inbox_has_what_waits_for_the_person_and_nothing_else(
     assert (await client.get("/api/inbox?cursor=soon")).json()["code"] == "cursor_invalid"
 
 
+async def test_what_was_answered_is_listed_by_who_and_when_last_first_page_by_page(
+    server: InProcess, client: httpx2.AsyncClient
+) -> None:
+    colour, sure = await asked(client, "colour"), await asked(client, "sure 500")
+    lone = (await client.post("/api/profiles/lone/runs", json={"event": {}})).json()["run_id"]
+    outside = await asked_by(client, lone)
+    await asked(client, "colour")
+    for request, given in ((sure, {"confirmed": True}), (outside, {"text": "any"}), (colour, {"text": "red"})):
+        assert (await answer(client, request["id"], given)).status_code == 202
+        await ended(client, request["run"])
+    async with server.client(await key_of(server.planwerk, "ben", Role.OWNER)) as ben:
+        his = (await ben.get("/api/inbox/answered")).json()
+
+    found = (await client.get("/api/inbox/answered")).json()
+    of_one = (await client.get("/api/inbox/answered?profile=lone")).json()
+    texts = (await client.get("/api/inbox/answered?kind=input&limit=1")).json()
+    more = (await client.get(f"/api/inbox/answered?kind=input&limit=2&cursor={texts['next']}")).json()
+    yes_or_no = (await client.get("/api/inbox/answered?kind=confirmation&kind=chat")).json()
+    open_ones = (await client.get("/api/inbox?kind=confirmation")).json()
+
+    assert [item["id"] for item in found["items"]] == [colour["id"], outside["id"], sure["id"]]
+    assert found["next"] is None
+    assert [item["answered_by"]["name"] for item in found["items"]] == ["Ada"] * 3
+    assert found["items"][0]["answer"] == {"text": "red"}
+    assert [item["id"] for item in of_one["items"]] == [outside["id"]]
+    assert [item["id"] for item in texts["items"] + more["items"]] == [colour["id"], outside["id"]]
+    assert more["next"] is None
+    assert [item["id"] for item in yes_or_no["items"]] == [sure["id"]]
+    assert open_ones["items"] == []
+    assert his == {"items": [], "next": None}
+    assert (await client.get("/api/inbox/answered?cursor=soon")).json()["code"] == "cursor_invalid"
+
+
+async def test_a_page_of_answers_ends_where_enough_were_looked_at(
+    client: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("planwerk.server.routes.requests.LOOKED_AT", 2)
+    sure = await asked(client, "sure")
+    await answer(client, sure["id"], {"confirmed": True})
+    await ended(client, sure["run"])
+    for _ in range(3):
+        colour = await asked(client, "colour")
+        await answer(client, colour["id"], {"text": "red"})
+        await ended(client, colour["run"])
+
+    first = (await client.get("/api/inbox/answered?kind=confirmation&limit=2")).json()
+    rest = (await client.get(f"/api/inbox/answered?kind=confirmation&limit=2&cursor={first['next']}")).json()
+
+    assert first["items"] == []
+    assert [item["id"] for item in rest["items"]] == [sure["id"]]
+    assert rest["next"] is None
+
+
 async def test_a_run_outside_any_thread_is_answered_too(client: httpx2.AsyncClient) -> None:
     run = (await client.post("/api/profiles/lone/runs", json={"event": {}})).json()["run_id"]
     request = await asked_by(client, run)

@@ -37,10 +37,7 @@ def list_(
         found: list[dict[str, Any]] = []
         cursor: str | None = None
         while True:
-            query = (
-                f"limit={PAGE}" + (f"&profile={profile}" if profile else "") + (f"&cursor={cursor}" if cursor else "")
-            )
-            page = await api.get(f"/api/inbox?{query}")
+            page = await api.get("/api/inbox", limit=PAGE, profile=profile, cursor=cursor)
             found += page["items"]
             cursor = page["next"]
             if cursor is None:
@@ -55,6 +52,48 @@ def list_(
         for each in found
     ]
     print_table(("ID", "KIND", "PROFILE", "QUESTION", "EXPIRES"), rows, empty="Nothing waits for your answer.")
+
+
+@app.command("answered")
+def answered(
+    profile: Annotated[str | None, typer.Option("--profile", metavar="PROFILE", help="Only what this asked.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=PAGE, help="How many at most.")] = 20,
+    data: Data = None,
+    server: Server = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """List what was answered, by you or by others with access: what was answered last, first."""
+
+    async def read(api: Api) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        cursor: str | None = None
+        while True:
+            page = await api.get("/api/inbox/answered", limit=limit - len(found), profile=profile, cursor=cursor)
+            found += page["items"]
+            cursor = page["next"]
+            if cursor is None or len(found) == limit:
+                return found
+
+    found = call(server, key, data, read)
+    if as_json:
+        print_json({"items": found})
+        return
+    rows = [(each["closed"] or "", _name(each["answered_by"]), _said(each), _line(each), each["run"]) for each in found]
+    print_table(("ANSWERED", "BY", "ANSWER", "QUESTION", "RUN"), rows, empty="Nothing was answered yet.")
+
+
+def _name(actor: Mapping[str, Any] | None) -> str:
+    return str(actor["name"]) if actor is not None else ""
+
+
+def _said(request: Mapping[str, Any]) -> str:
+    given: Mapping[str, Any] = request["answer"] or {}
+    if request["kind"] == "confirmation":
+        text = " ".join(("yes" if given.get("confirmed") else "no", str(given.get("reason") or ""))).strip()
+    else:
+        text = " ".join(str(given.get("text") or "").split())
+    return text if len(text) <= 40 else f"{text[:39]}…"
 
 
 def _line(request: Mapping[str, Any]) -> str:

@@ -54,7 +54,9 @@ class Api:
         """The server's address, or what stands for this process."""
 
     async def get(self, path: str, **params: Any) -> Any:
-        return await self.call("GET", path, params={name: value for name, value in params.items() if value is not None})
+        given = {name: value for name, value in params.items() if value is not None}
+        # No parameters at all would take away the query that the path has.
+        return await self.call("GET", path, **({"params": given} if given else {}))
 
     async def post(self, path: str, body: Any = None) -> Any:
         return await self.call("POST", path, json=body if body is not None else {})

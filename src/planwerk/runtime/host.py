@@ -353,6 +353,12 @@ class Host:
         """Open requests that wait at these places, those due first, first (`RunRequests.waiting`)."""
         return await self._requests.waiting(places, now_microseconds=self._clock(), after=after, limit=limit)
 
+    async def answered_requests(
+        self, places: Collection[str], *, before: tuple[int, str] | None = None, limit: int = 50
+    ) -> list[RequestRecord]:
+        """Answered requests that waited at these places, those answered last, first (`RunRequests.answered`)."""
+        return await self._requests.answered(places, before=before, limit=limit)
+
     async def follow(self, run: RunId, after: int = 0) -> AsyncGenerator[tuple[int, journal.Entry]]:
         """Positions and entries of the run's journal after a position, then what comes, to its last entry."""
         async for found in self._journal.follow(run, after):

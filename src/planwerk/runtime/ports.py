@@ -310,8 +310,15 @@ class RequestRecord:
     @property
     def waits_for(self) -> str | None:
         """Where it waits: those who share this place have it in their inbox; None once it is closed."""
-        if self.status != "open":
-            return None
+        return self._place if self.status == "open" else None
+
+    @property
+    def answered_at(self) -> str | None:
+        """Where it waited, if it was answered: those who share this place see by whom."""
+        return self._place if self.status == "answered" else None
+
+    @property
+    def _place(self) -> str:
         return f"workspace:{self.workspace}" if self.workspace is not None else f"account:{self.owner}"
 
 
@@ -340,6 +347,16 @@ class RunRequests(Protocol):
 
         Args:
             after: Leave out what comes before the end of this request, by its due time (`NEVER` if it has none) and id.
+        """
+        ...
+
+    async def answered(
+        self, places: Collection[str], *, before: tuple[int, str] | None = None, limit: int = 50
+    ) -> list[RequestRecord]:
+        """Answered requests that waited at these places: those answered last, first.
+
+        Args:
+            before: Only what stands before this request, by the time of its answer in microseconds and its id.
         """
         ...
 

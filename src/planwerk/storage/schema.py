@@ -223,8 +223,8 @@ run_requests: Final = Table(
     _text("id", primary_key=True),
     _text("run"),
     _number("asked"),  # position in the run's journal
-    _text("waits_for", nullable=True),  # where it waits, while it is open: "workspace:ID" or "account:ID"
-    _number("due"),  # microseconds since the epoch; far away where it never times out
+    _text("waits_for", nullable=True),  # while open "workspace:ID" or "account:ID"; "answered:" before it once answered
+    _number("due"),  # microseconds since the epoch, far away where it never times out; once answered, of its answer
     _text("data"),
     Index(None, "waits_for", "due", "id"),
     Index(None, "run", "asked"),

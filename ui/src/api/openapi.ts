@@ -244,8 +244,33 @@ export interface paths {
         /**
          * Read Inbox
          * @description Everything that waits for the asking person, across threads: what expires first, then what was asked first.
+         *
+         *     `kind` may be given several times.
          */
         get: operations["read_inbox"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/inbox/answered": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Answered
+         * @description What waited for the asking person and was answered, by whomever: what was answered last, first.
+         *
+         *     `kind` may be given several times. A page that has looked at 1,000 answers ends, however many of them fit: `next`
+         *     goes on from there.
+         */
+        get: operations["list_answered"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3489,6 +3514,41 @@ export interface operations {
         parameters: {
             query?: {
                 cursor?: string | null;
+                kind?: ("input" | "confirmation" | "chat")[] | null;
+                limit?: number;
+                profile?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Items_RequestView_"];
+                };
+            };
+            /** @description What went wrong, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_answered: {
+        parameters: {
+            query?: {
+                cursor?: string | null;
+                kind?: ("input" | "confirmation" | "chat")[] | null;
                 limit?: number;
                 profile?: string | null;
             };

@@ -140,6 +140,18 @@ export function readInbox(cursor?: string): Promise<Page<PersonRequest>> {
   return request(`/api/inbox?${query.toString()}`);
 }
 
+/** What was answered, the last first; an empty word is any. */
+export function readAnswered(
+  { profile, kind }: { profile: string; kind: string },
+  cursor?: string,
+): Promise<Page<PersonRequest>> {
+  const query = new URLSearchParams();
+  if (profile !== "") query.set("profile", profile);
+  if (kind !== "") query.set("kind", kind);
+  if (cursor !== undefined) query.set("cursor", cursor);
+  return request(`/api/inbox/answered?${query.toString()}`);
+}
+
 export const readRequest = (id: string) => request<PersonRequest>(`/api/requests/${at(id)}`);
 
 /** Sent again with the same key it is the same answer. */

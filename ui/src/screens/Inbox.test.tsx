@@ -109,10 +109,32 @@ describe("the inbox", () => {
     answer(server.maker, order, { confirmed: true, reason: "" });
     tellNewest(2);
     await settle();
-    expect(screen.getByText("Nothing of this agent waits for you")).toBeInTheDocument();
+    expect(screen.getByText("Nothing that fits waits for you")).toBeInTheDocument();
     fireEvent.click(button("Show all"));
     await settle();
     expect(title()).toHaveTextContent("1 waits for you");
+  });
+
+  it("is filtered by kind too, failed schedules among them, in the address", async () => {
+    server.failures = [
+      { profile: "digest", profile_name: "Digest", run: "r9", time: "2026-01-05T06:00:00Z", failures: 1, error: null },
+    ];
+    await openInbox(choice, order, words);
+    const filter = within(screen.getByRole("region", { name: "Filter" }));
+    expect(filter.queryByRole("button", { name: /In the chat/ })).toBeNull();
+    fireEvent.click(filter.getByRole("button", { name: "Confirmations 1" }));
+    await settle();
+    expect(window.location.search).toBe("?kind=confirmation");
+    expect(title()).toHaveTextContent("1 waits for you");
+    expect(card(/Order it/)).toBeInTheDocument();
+    fireEvent.click(filter.getByRole("button", { name: "Failed schedules 1" }));
+    await settle();
+    expect(screen.queryAllByRole("article")).toHaveLength(0);
+    expect(screen.getByRole("region", { name: "Failed schedules" })).toHaveTextContent("Digest failed");
+    fireEvent.click(filter.getByRole("button", { name: /Order desk/ }));
+    await settle();
+    expect(window.location.search).toBe("?kind=schedule&profile=orders");
+    expect(screen.getByText("Nothing that fits waits for you")).toBeInTheDocument();
   });
 
   it("says so when it cannot be read, and reads it again", async () => {
@@ -138,6 +160,71 @@ describe("the inbox", () => {
     server.on("GET /api/inbox", () => json({ items: [choice, words, order], next: null }));
     await settle(30_000);
     expect(title()).toHaveTextContent("3 wait for you");
+  });
+});
+
+describe("what was answered", () => {
+  const told = { status: "answered" as const, may_answer: false, closed: "2026-01-05T09:40:00Z" };
+  const ben = { kind: "user" as const, id: "b1", name: "Ben" };
+  const byBen = { ...choice, ...told, answer: { text: "blue" }, answered_by: ben };
+  const outside = { ...order, ...told, thread: null, answer: { confirmed: true }, answered_by: ben };
+
+  it("is listed with who, when and where, page by page", async () => {
+    server.on("GET /api/inbox/answered", ({ url }) =>
+      url.searchParams.get("cursor") === "more"
+        ? json({ items: [outside], next: null })
+        : json({ items: [byBen], next: "more" }),
+    );
+    await openInbox(words);
+    fireEvent.click(within(screen.getByRole("region", { name: "Filter" })).getByRole("button", { name: "Answered" }));
+    await settle();
+    expect(window.location.search).toBe("?view=answered");
+    const list = within(screen.getByRole("region", { name: "Answered" }));
+    expect(list.getByText(/Ben answered “Blue”/)).toBeInTheDocument();
+    expect(list.getByRole("link", { name: "Open the chat of “Which colour?”" })).toHaveAttribute("href", "/threads/t1");
+    expect(list.getByRole("link", { name: "Open the run of “Which colour?”" })).toHaveAttribute("href", "/runs/r1");
+    fireEvent.click(list.getByRole("button", { name: "Show more" }));
+    await settle();
+    expect(list.getByText(/Ben confirmed/)).toBeInTheDocument();
+    expect(list.queryByRole("link", { name: "Open the chat of “Order it?”" })).toBeNull();
+    expect(list.queryByRole("button", { name: "Show more" })).toBeNull();
+  });
+
+  it("is filtered as what waits is, and says what to do where nothing fits", async () => {
+    const asked: string[] = [];
+    server.on("GET /api/inbox/answered", ({ url }) => {
+      asked.push(url.search);
+      return json({ items: [], next: null });
+    });
+    await openApp("/inbox?view=answered&kind=confirmation&profile=orders");
+    await settle();
+    expect([...new Set(asked)]).toEqual(["?profile=orders&kind=confirmation"]);
+    expect(screen.getByText("Nothing that fits was answered")).toBeInTheDocument();
+    fireEvent.click(button("Show all"));
+    await settle();
+    expect(screen.getByText("Nothing answered yet")).toBeInTheDocument();
+    fireEvent.click(button("Show what waits"));
+    await settle();
+    expect(title()).toHaveTextContent("Nothing waits for you");
+  });
+
+  it("is read again after an answer comes, and after it could not be read", async () => {
+    server.on("GET /api/inbox/answered", () => problem(500, "internal", "No."));
+    await openApp("/inbox?view=answered");
+    await settle();
+    expect(screen.getByRole("alert")).toHaveTextContent("What was answered could not be read.");
+    server.on("GET /api/inbox/answered", () => json({ items: [], next: null }));
+    fireEvent.click(button("Try again"));
+    await settle();
+    expect(screen.queryByRole("alert")).toBeNull();
+    ask(server.maker, choice);
+    tellNewest(2);
+    await settle();
+    server.on("GET /api/inbox/answered", () => json({ items: [byBen], next: null }));
+    answer(server.maker, choice, { text: "blue" });
+    tellNewest(2);
+    await settle();
+    expect(screen.getByText(/Ben answered “Blue”/)).toBeInTheDocument();
   });
 });
 

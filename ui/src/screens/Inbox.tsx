@@ -6,6 +6,7 @@ import { closedRequests, sortedInbox } from "../log/inbox";
 import { ErrorLine } from "../parts/ErrorLine";
 import { Icon } from "../parts/Icon";
 import { Skeleton } from "../parts/Skeleton";
+import type { IconName } from "../parts/Sprite";
 import { useNow } from "../parts/useNow";
 import { useTexts } from "../parts/useTexts";
 import { ClosedRequest } from "../requests/ClosedRequest";
@@ -14,6 +15,7 @@ import { useAskers } from "../requests/useAskers";
 import { askedBy, expiry } from "../requests/words";
 import { loadInbox, useInbox } from "../store/inbox";
 import { usePreferences } from "../store/preferences";
+import { Answered } from "./Answered";
 import { Failures } from "./Failures";
 import "../styles/inbox.css";
 
@@ -23,20 +25,62 @@ const DRAWN = 50;
 const LOOK_AGAIN_MS = 30_000;
 const NOTHING = "";
 
+const KINDS = ["input", "confirmation", "chat", "schedule"] as const;
+type Kind = (typeof KINDS)[number];
+const KIND_ICONS: Record<Kind, IconName> = {
+  input: "question",
+  confirmation: "approve",
+  chat: "chat",
+  schedule: "alert",
+};
+
+/** What of the inbox is shown; it stands in the address. */
+interface Wanted {
+  /** Slug of an agent; empty for all. */
+  profile: string;
+  kind: Kind | typeof NOTHING;
+  /** What was answered instead of what waits. */
+  answered: boolean;
+}
+
+const ALL: Wanted = { profile: NOTHING, kind: NOTHING, answered: false };
+
+function wantedIn(search: URLSearchParams): Wanted {
+  return {
+    profile: search.get("profile") ?? NOTHING,
+    kind: KINDS.find((one) => one === search.get("kind")) ?? NOTHING,
+    answered: search.get("view") === "answered",
+  };
+}
+
+function addressOf({ profile, kind, answered }: Wanted): Record<string, string> {
+  return {
+    ...(answered && { view: "answered" }),
+    ...(kind !== NOTHING && { kind }),
+    ...(profile !== NOTHING && { profile }),
+  };
+}
+
+function fits(profile: string | null, kind: Kind, wanted: Wanted): boolean {
+  return [NOTHING, profile].includes(wanted.profile) && [NOTHING, kind].includes(wanted.kind);
+}
+
 /** Everything that waits for the person; answered here, without leaving the list. */
 export function InboxScreen() {
   const { t, locale } = useTexts();
   const inbox = useInbox((state) => state.inbox);
   const loading = useInbox((state) => state.loading);
   const [search, setSearch] = useSearchParams();
-  const profile = search.get("profile") ?? NOTHING;
+  const wanted = wantedIn(search);
+  const { profile, kind, answered } = wanted;
+  const filtered = profile !== NOTHING || kind !== NOTHING;
   const all = sortedInbox(inbox);
-  const shown = profile === NOTHING ? all : all.filter((one) => one.profile === profile);
-  const done = closedRequests(inbox).filter((one) => profile === NOTHING || one.profile === profile);
+  const shown = all.filter((one) => fits(one.profile, one.kind, wanted));
+  const done = closedRequests(inbox).filter((one) => fits(one.profile, one.kind, wanted));
   const failed = useInbox((state) => state.failures);
-  const failures = failed.filter((one) => profile === NOTHING || one.profile === profile);
+  const failures = failed.filter((one) => fits(one.profile, "schedule", wanted));
   const total = all.length + failed.length;
-  const title = t("inbox.title", { count: shown.length + failures.length });
+  const title = answered ? t("inbox.answered") : t("inbox.title", { count: shown.length + failures.length });
   useEffect(() => {
     void loadInbox();
     const timer = setInterval(() => {
@@ -50,31 +94,46 @@ export function InboxScreen() {
       document.title = "Planwerk";
     };
   }, [title]);
-  const choose = (next: string) => setSearch(next === NOTHING ? {} : { profile: next }, { replace: true });
+  const change = (next: Partial<Wanted>) => setSearch(addressOf({ ...wanted, ...next }), { replace: true });
   const agents = agentsOf(all, failed, profile, useAskers());
+  const kinds = kindsOf(all, failed, kind);
   const ready = loading === "ready" || all.length > 0;
+  const filter = { total, kinds, agents, wanted, onChange: change };
   return (
     <>
-      <Filter total={total} agents={agents} profile={profile} onChoose={choose} />
+      <Filter {...filter} />
       <main className="work inbox" id="work" aria-labelledby="title">
-        <Bar title={ready ? title : t("nav.inbox")} />
-        {agents.length > 1 && <Tabs total={total} agents={agents} profile={profile} onChoose={choose} />}
+        <Bar title={ready || answered ? title : t("nav.inbox")} />
+        <Tabs {...filter} />
         {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrolling area is reached by keyboard */}
         <div className="scroll" tabIndex={0} role="group" aria-label={t("nav.inbox")}>
           <div className="column">
-            {!ready && loading === "loading" && <Skeleton label={t("inbox.loading")} lines={3} groups={3} />}
-            {!ready && loading === "failed" && (
-              <ErrorLine
-                title={t("inbox.failed")}
-                action={{ label: t("app.retry"), run: () => void loadInbox() }}
+            {answered ? (
+              <Answered
+                key={`${profile}|${kind}`}
+                profile={profile}
+                kind={kind}
+                closed={inbox.closed}
+                onWaiting={() => change({ answered: false })}
+                onAll={filtered ? () => change({ ...ALL, answered: true }) : null}
               />
+            ) : (
+              <>
+                {!ready && loading === "loading" && <Skeleton label={t("inbox.loading")} lines={3} groups={3} />}
+                {!ready && loading === "failed" && (
+                  <ErrorLine
+                    title={t("inbox.failed")}
+                    action={{ label: t("app.retry"), run: () => void loadInbox() }}
+                  />
+                )}
+                <Failures failures={failures} />
+                {ready && shown.length + failures.length === 0 && (
+                  <Empty filtered={filtered && total > 0} onAll={() => change(ALL)} />
+                )}
+                {ready && <Waiting requests={shown} />}
+                {done.length > 0 && <Done requests={done} />}
+              </>
             )}
-            <Failures failures={failures} />
-            {ready && shown.length + failures.length === 0 && (
-              <Empty filtered={profile !== NOTHING && total > 0} onAll={choose} />
-            )}
-            {ready && <Waiting requests={shown} />}
-            {done.length > 0 && <Done requests={done} />}
           </div>
         </div>
       </main>
@@ -129,16 +188,32 @@ function agentsOf(
   return [...agents.values()].sort((a, b) => a.name.localeCompare(b.name));
 }
 
-interface FilterProps {
-  total: number;
-  agents: readonly Agent[];
-  profile: string;
-  onChoose: (profile: string) => void;
+interface OfKind {
+  kind: Kind;
+  count: number;
 }
 
-function Filter({ total, agents, profile, onChoose }: FilterProps) {
+/** The kinds of what waits, and the chosen one. */
+function kindsOf(requests: readonly PersonRequest[], failures: readonly ScheduleFailure[], chosen: string): OfKind[] {
+  const counted = KINDS.map((kind) => ({
+    kind,
+    count: kind === "schedule" ? failures.length : requests.filter((one) => one.kind === kind).length,
+  }));
+  return counted.filter(({ kind, count }) => count > 0 || kind === chosen);
+}
+
+interface FilterProps {
+  total: number;
+  kinds: readonly OfKind[];
+  agents: readonly Agent[];
+  wanted: Wanted;
+  onChange: (change: Partial<Wanted>) => void;
+}
+
+function Filter({ total, kinds, agents, wanted, onChange }: FilterProps) {
   const { t } = useTexts();
-  const change = usePreferences((state) => state.change);
+  const fold = usePreferences((state) => state.change);
+  const { profile, kind, answered } = wanted;
   return (
     <section className="list" aria-label={t("inbox.filter")}>
       <header>
@@ -148,22 +223,43 @@ function Filter({ total, agents, profile, onChoose }: FilterProps) {
           className="icon-button fold-button push"
           aria-label={t("list.fold")}
           title={t("list.fold")}
-          onClick={() => change({ listFolded: true })}
+          onClick={() => fold({ listFolded: true })}
         >
           <Icon name="fold" />
         </button>
       </header>
       <div className="scroll">
-        <FilterRow name={t("inbox.all")} count={total} chosen={profile === NOTHING} onChoose={() => onChoose(NOTHING)} />
+        <FilterRow
+          name={t("inbox.all")}
+          count={total}
+          chosen={!answered && profile === NOTHING && kind === NOTHING}
+          onChoose={() => onChange(ALL)}
+        />
+        <FilterRow
+          name={t("inbox.answered")}
+          chosen={answered}
+          onChoose={() => onChange({ answered: !answered })}
+        />
+        {kinds.length > 0 && <h3>{t("inbox.kinds")}</h3>}
+        {kinds.map((one) => (
+          <FilterRow
+            key={one.kind}
+            icon={KIND_ICONS[one.kind]}
+            name={t(`inbox.kind.${one.kind}`)}
+            count={one.count}
+            chosen={one.kind === kind}
+            onChoose={() => onChange({ kind: one.kind === kind ? NOTHING : one.kind })}
+          />
+        ))}
         {agents.length > 0 && <h3>{t("inbox.agents")}</h3>}
         {agents.map(({ slug, name, count }) => (
           <FilterRow
             key={slug}
-            agent
+            icon="agent"
             name={name}
             count={count}
             chosen={slug === profile}
-            onChoose={() => onChoose(slug)}
+            onChoose={() => onChange({ profile: slug === profile ? NOTHING : slug })}
           />
         ))}
       </div>
@@ -172,14 +268,14 @@ function Filter({ total, agents, profile, onChoose }: FilterProps) {
 }
 
 interface FilterRowProps {
-  agent?: boolean;
+  icon?: IconName;
   name: string;
-  count: number;
+  count?: number;
   chosen: boolean;
   onChoose: () => void;
 }
 
-function FilterRow({ agent = false, name, count, chosen, onChoose }: FilterRowProps) {
+function FilterRow({ icon, name, count, chosen, onChoose }: FilterRowProps) {
   return (
     <button
       type="button"
@@ -187,31 +283,45 @@ function FilterRow({ agent = false, name, count, chosen, onChoose }: FilterRowPr
       {...(chosen ? { "aria-current": "true" as const } : {})}
       onClick={onChoose}
     >
-      {agent && <Icon name="agent" className="s" />}
-      <b>{name}</b>
-      <span className="n">{count}</span>
+      {icon !== undefined && <Icon name={icon} className="s" />}
+      <b>{name}</b>{" "}
+      {count !== undefined && <span className="n">{count}</span>}
     </button>
   );
 }
 
 /** The same filter where there is no room for a list. */
-function Tabs({ total, agents, profile, onChoose }: FilterProps) {
+function Tabs({ total, kinds, agents, wanted, onChange }: FilterProps) {
   const { t } = useTexts();
-  const options = [{ slug: NOTHING, name: t("inbox.allShort"), count: total }, ...agents];
+  const { profile, kind, answered } = wanted;
+  const tab = (key: string, name: string, chosen: boolean, change: Partial<Wanted>) => (
+    <button key={key} type="button" aria-pressed={chosen} onClick={() => onChange(change)}>
+      {name}
+    </button>
+  );
   return (
     <div className="kinds tight-only" role="group" aria-label={t("inbox.filter")}>
       <div className="choice">
-        {options.map(({ slug, name, count }) => (
-          <button key={slug} type="button" aria-pressed={slug === profile} onClick={() => onChoose(slug)}>
-            {name} {count}
-          </button>
-        ))}
+        {tab("all", `${t("inbox.allShort")} ${total}`, !answered && profile === NOTHING && kind === NOTHING, ALL)}
+        {tab("answered", t("inbox.answered"), answered, { answered: !answered })}
+        {kinds.length > 1 || kind !== NOTHING
+          ? kinds.map((one) =>
+              tab(one.kind, `${t(`inbox.kind.${one.kind}`)} ${one.count}`, one.kind === kind, {
+                kind: one.kind === kind ? NOTHING : one.kind,
+              }),
+            )
+          : null}
+        {agents.length > 1 || profile !== NOTHING
+          ? agents.map(({ slug, name, count }) =>
+              tab(`of ${slug}`, `${name} ${count}`, slug === profile, { profile: slug === profile ? NOTHING : slug }),
+            )
+          : null}
       </div>
     </div>
   );
 }
 
-function Empty({ filtered, onAll }: { filtered: boolean; onAll: (profile: string) => void }) {
+function Empty({ filtered, onAll }: { filtered: boolean; onAll: () => void }) {
   const { t } = useTexts();
   return (
     <div className="empty">
@@ -219,7 +329,7 @@ function Empty({ filtered, onAll }: { filtered: boolean; onAll: (profile: string
       {!filtered && t("inbox.emptyHint")}
       <div>
         {filtered ? (
-          <button type="button" className="button" onClick={() => onAll(NOTHING)}>
+          <button type="button" className="button" onClick={onAll}>
             {t("inbox.showAll")}
           </button>
         ) : (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Collection
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Header, Query, Request
 
@@ -17,8 +18,12 @@ from planwerk.server.request_views import request_view
 from planwerk.server.routes.runs import CursorInvalid
 from planwerk.server.shapes import AnswerGiven, Items, RequestAnsweredView, RequestView
 from planwerk.workflow.ids import EventId, MessageId, RunId
+from planwerk.workflow.people import RequestKind
 
 router = APIRouter(tags=["requests"])
+
+LOOKED_AT: Final = 1_000
+"""After so many answers a page of them ends, whether or not it is full."""
 
 
 @router.get("/api/inbox", operation_id="read_inbox")
@@ -27,20 +32,20 @@ async def read_inbox(
     parts: Installed,
     principal: SignedIn,
     profile: str | None = None,
+    kind: Annotated[list[RequestKind] | None, Query()] = None,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Items[RequestView]:
-    """Everything that waits for the asking person, across threads: what expires first, then what was asked first."""
-    authorize(principal, Action.RUN_READ, Resource("run", "any", principal.tenant, owner=principal.account))
-    spaces = [space.id for space in await parts.workspaces.list_for(principal.tenant, principal.actor())]
-    if allowed(principal, Action.RUN_ANSWER, Resource("scheduled_run", "any", principal.tenant)):
-        spaces.append(await parts.profiles.home(principal.tenant))  # where runs of schedules ask
-    places = [f"account:{principal.account}", *(f"workspace:{space}" for space in spaces)]
-    after = _after(cursor)
+    """Everything that waits for the asking person, across threads: what expires first, then what was asked first.
+
+    `kind` may be given several times.
+    """
+    places = await _places(parts, principal)
+    after = _parsed(cursor)
     found: list[RequestRecord] = []
     while len(found) <= limit:
         page = await parts.host.waiting_requests(places, after=after, limit=limit + 1)
-        found += [record for record in page if _is_for(record, principal, profile)]
+        found += [record for record in page if _is_for(record, principal, profile, kind)]
         if len(page) <= limit:
             break
         after = _place(page[-1])
@@ -52,22 +57,76 @@ async def read_inbox(
     )
 
 
-def _is_for(record: RequestRecord, principal: Principal, profile: str | None) -> bool:
+@router.get("/api/inbox/answered", operation_id="list_answered")
+async def list_answered(
+    request: Request,
+    parts: Installed,
+    principal: SignedIn,
+    profile: str | None = None,
+    kind: Annotated[list[RequestKind] | None, Query()] = None,
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> Items[RequestView]:
+    """What waited for the asking person and was answered, by whomever: what was answered last, first.
+
+    `kind` may be given several times. A page that has looked at 1,000 answers ends, however many of them fit: `next`
+    goes on from there.
+    """
+    places = await _places(parts, principal)
+    before = _parsed(cursor)
+    found: list[RequestRecord] = []
+    looked_at = 0
+    while True:
+        page = await parts.host.answered_requests(places, before=before, limit=limit + 1)
+        for record in page[:limit]:
+            before = _answered_place(record)
+            if _is_for(record, principal, profile, kind):
+                found.append(record)
+                if len(found) == limit:
+                    break
+        looked_at += limit
+        more = len(page) > limit or (bool(page) and before != _answered_place(page[-1]))
+        if not more or len(found) == limit or looked_at >= LOOKED_AT:
+            break
+    locale, now = locale_of(request, principal), parts.clock()
+    return Items(
+        items=[request_view(record, principal, locale, now) for record in found],
+        next="{}:{}".format(*before) if more and before is not None else None,
+    )
+
+
+async def _places(parts: Parts, principal: Principal) -> list[str]:
+    """Where what is asked there is asked of her too."""
+    authorize(principal, Action.RUN_READ, Resource("run", "any", principal.tenant, owner=principal.account))
+    spaces = [space.id for space in await parts.workspaces.list_for(principal.tenant, principal.actor())]
+    if allowed(principal, Action.RUN_ANSWER, Resource("scheduled_run", "any", principal.tenant)):
+        spaces.append(await parts.profiles.home(principal.tenant))  # where runs of schedules ask
+    return [f"account:{principal.account}", *(f"workspace:{space}" for space in spaces)]
+
+
+def _is_for(
+    record: RequestRecord, principal: Principal, profile: str | None, kinds: Collection[RequestKind] | None
+) -> bool:
     recipients = record.request.get("recipients") or ()
-    return (not recipients or principal.account in recipients) and profile in (None, record.profile)
+    is_hers = not recipients or principal.account in recipients
+    return is_hers and profile in (None, record.profile) and (not kinds or record.kind in kinds)
 
 
 def _place(record: RequestRecord) -> tuple[int, str]:
     return (NEVER if record.expires_microseconds is None else record.expires_microseconds), record.id
 
 
-def _after(cursor: str | None) -> tuple[int, str] | None:
+def _answered_place(record: RequestRecord) -> tuple[int, str]:
+    return record.closed_microseconds or 0, record.id
+
+
+def _parsed(cursor: str | None) -> tuple[int, str] | None:
     if cursor is None:
         return None
-    due, _, identity = cursor.partition(":")
-    if not due.isdecimal() or len(due) > 19 or not identity:
+    time, _, identity = cursor.partition(":")
+    if not time.isdecimal() or len(time) > 19 or not identity:
         raise CursorInvalid
-    return int(due), identity
+    return int(time), identity
 
 
 @router.get("/api/runs/{run}/requests", operation_id="list_requests")

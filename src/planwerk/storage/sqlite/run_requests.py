@@ -2,6 +2,9 @@
 
 What the record of its run says of a request as well is not said again: it is read from there. So a request outlives the
 record of its run only as far as it needs nothing of it; both are forgotten together, the request first.
+
+One index serves both lists: while a request is open it stands at the place where it waits by the time at which it is
+due; once answered, at "answered:" and that place, by the time of its answer.
 """
 
 from __future__ import annotations
@@ -32,6 +35,9 @@ WAITING: Final = f"""
     {_FIND} WHERE asked.waits_for = ? AND asked.due > ? AND (asked.due, asked.id) > (?, ?)
     ORDER BY asked.due, asked.id LIMIT ?
 """
+ANSWERED: Final = f"""
+    {_FIND} WHERE asked.waits_for = ? AND (asked.due, asked.id) < (?, ?) ORDER BY asked.due DESC, asked.id DESC LIMIT ?
+"""
 FORGET: Final = "DELETE FROM run_requests WHERE run = ?"
 IN_COLUMNS: Final = frozenset({"id", "run", "position"})
 OTHERS: Final = tuple(field.name for field in fields(RequestRecord) if field.name not in IN_COLUMNS)
@@ -47,7 +53,7 @@ class SqliteRunRequests:
         def put(connection: sqlite3.Connection) -> None:
             known = connection.execute(RUN, (record.run,)).fetchone() or (None,) * len(FROM_RUN)
             text = json.dumps(_data(record, known), ensure_ascii=False, separators=(",", ":"))
-            row = (record.id, record.run, record.position, record.waits_for, _due(record), text)
+            row = (record.id, record.run, record.position, _listed_at(record), _listed_by(record), text)
             connection.execute(PUT, row)
 
         await self._database.write(put)
@@ -69,7 +75,14 @@ class SqliteRunRequests:
     ) -> list[RequestRecord]:
         begin = after if after is not None else (now_microseconds, "")
         found = [record for place in places for record in self._find(WAITING, (place, now_microseconds, *begin, limit))]
-        return sorted(found, key=lambda record: (_due(record), record.id))[:limit]
+        return sorted(found, key=lambda record: (_listed_by(record), record.id))[:limit]
+
+    async def answered(
+        self, places: Collection[str], *, before: tuple[int, str] | None = None, limit: int = 50
+    ) -> list[RequestRecord]:
+        end = before if before is not None else (NEVER, "")
+        found = [record for place in places for record in self._find(ANSWERED, (f"answered:{place}", *end, limit))]
+        return sorted(found, key=lambda record: (_listed_by(record), record.id), reverse=True)[:limit]
 
     async def forget(self, run: str) -> None:
         await self._database.write(lambda connection: connection.execute(FORGET, (run,)))
@@ -97,5 +110,11 @@ def _record(identity: str, run: str, position: int, text: str, *known: Any) -> R
     return RequestRecord(id=identity, run=run, position=position, **data)
 
 
-def _due(record: RequestRecord) -> int:
+def _listed_at(record: RequestRecord) -> str | None:
+    return record.waits_for if record.answered_at is None else f"answered:{record.answered_at}"
+
+
+def _listed_by(record: RequestRecord) -> int:
+    if record.answered_at is not None:
+        return record.closed_microseconds or 0
     return NEVER if record.expires_microseconds is None else record.expires_microseconds
