@@ -12,6 +12,7 @@ import pytest
 
 from planwerk.app import Planwerk
 from planwerk.blueprints.llm_wrapping_agent import LLMWrappingAgent
+from planwerk.messages.events import UserMessageEvent
 from planwerk.runtime.forks import merged
 from planwerk.server.application import create_app
 from planwerk.testing import ScriptedModel
@@ -98,6 +99,23 @@ async def test_a_list_that_cannot_be_is_refused(client: httpx2.AsyncClient, quer
 
     assert refused.status_code in {400, 422}
     assert refused.json()["code"] == code
+
+
+async def test_nobody_asks_in_the_name_of_another(client: httpx2.AsyncClient, planwerk: Planwerk) -> None:
+    me = (await client.get("/api/session")).json()["account"]["id"]
+    somebody = {"id": new_id(), "name": "Somebody else"}
+    prompt = {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Explain"}]}
+    event = {"type": "UserMessageEvent", "messages": [prompt], "user": somebody}
+
+    made = await client.post("/api/profiles/assistant/runs", json={"event": event})
+    run = (await ended(client, made.json()["run_id"]))["id"]
+
+    entries = await planwerk.host.entries(RunId(run))
+    assert isinstance(entries[1], journal.EventPublished)
+    start = entries[1].event
+    assert isinstance(start, UserMessageEvent)
+    assert start.user is not None
+    assert start.user.id == me
 
 
 async def test_a_fork_is_a_run_of_its_own_that_posts_nothing(client: httpx2.AsyncClient, planwerk: Planwerk) -> None:

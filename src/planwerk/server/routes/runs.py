@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from planwerk.access.actions import Action, Resource
 from planwerk.access.authorize import allowed, authorize
+from planwerk.access.identity import UserIdentity
 from planwerk.access.principal import Principal
 from planwerk.messages.events import UserMessageEvent
 from planwerk.messages.prompts import user_prompt
@@ -157,10 +158,17 @@ def _start_event(profile: Profile, given: RunGiven, principal: Principal, locale
         )
     data.pop("family", None)
     try:
-        return cls.model_validate(data)
+        return _asked_by(cls.model_validate(data), principal)
     except ValidationError as error:
         shown = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
         raise StartInvalid(f"the start event is not valid: {shown}.", what_to_do="Correct what is named.") from error
+
+
+def _asked_by(event: StartEvent, principal: Principal) -> StartEvent:
+    """The event as the person's who sends it: whom an event names is who asks, to all that looks at rights (S5.2)."""
+    if isinstance(event, UserMessageEvent) or isinstance(getattr(event, "user", None), UserIdentity):
+        return event.model_copy(update={"user": principal.identity()})
+    return event
 
 
 @router.get("/api/runs", operation_id="list_runs")
