@@ -42,8 +42,7 @@ from planwerk.runtime.stops import StopsFromElsewhere
 from planwerk.runtime.worker import LEASE_SECONDS, MAX_RUNS, PARK_SECONDS, Worker, is_dead
 from planwerk.workflow.blueprint import Agent
 from planwerk.workflow.errors import PlanwerkError
-from planwerk.workspace.file_store import FileStore
-from planwerk.workspace.ports import Storage
+from planwerk.workspace.ports import FileStore, Storage
 from planwerk.workspace.workspaces import Workspaces
 
 if TYPE_CHECKING:

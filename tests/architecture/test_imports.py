@@ -15,6 +15,7 @@ CARRIED_BY_PORTS = {
     "planwerk.access.actions": "fields of accounts and keys",
     "planwerk.access.actors": "how actors are written",
     "planwerk.access.errors": "errors the ports of access raise",
+    "planwerk.capabilities.knowledge.errors": "errors the index of knowledge raises",
     "planwerk.runtime.errors": "errors the journal raises",
     "planwerk.workflow.errors": "the base of the adapters' own errors",
     "planwerk.workflow.journal_text": "how entries are written",

@@ -11,7 +11,8 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 
 from planwerk.workflow.errors import PlanwerkError
-from planwerk.workspace.file_store import FileStore, FileWriter, StoredFile
+from planwerk.workspace.files import StoredFile
+from planwerk.workspace.ports import FileStore, FileWriter
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks

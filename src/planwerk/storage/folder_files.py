@@ -13,7 +13,7 @@ from typing import IO, Final
 from weakref import finalize
 
 from planwerk.workflow.ids import new_id
-from planwerk.workspace.file_store import FileTooLarge, StoredFile
+from planwerk.workspace.files import FileTooLarge, StoredFile
 
 PIECE_BYTES: Final = 262_144
 _ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

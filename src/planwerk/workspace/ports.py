@@ -1,14 +1,17 @@
-"""What the workspace wing needs stored: one port, `Storage`, and the values that go in and out of it (A6)."""
+"""What the workspace wing needs stored: `Storage` and `FileStore`, and the values that go in and out of them (A6)."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Final, Protocol
 
 from planwerk.access.ids import TenantId
 from planwerk.workflow.ids import ArtifactId, MessageId, RunId, ThreadId, WorkspaceId
+from planwerk.workspace.files import StoredFile
 from planwerk.workspace.rules.envelope import LogEnvelope
 from planwerk.workspace.rules.outcomes import Outcome
 from planwerk.workspace.rules.state import (
@@ -280,4 +283,48 @@ class Storage(Protocol):
 
     async def list_revisions(self, workspace: WorkspaceId, artifact: ArtifactId) -> list[Revision]:
         """All revisions of an artifact, oldest first."""
+        ...
+
+
+class FileWriter(Protocol):
+    """A file that is being written."""
+
+    def write(self, data: bytes) -> None:
+        """Add to it.
+
+        Raises:
+            FileTooLarge: It would be larger than the limit; nothing of it is left.
+        """
+        ...
+
+    def finish(self) -> StoredFile:
+        """Keep it."""
+        ...
+
+    def drop(self) -> None:
+        """Leave nothing of it; does nothing once it is kept."""
+        ...
+
+
+class FileStore(Protocol):
+    """Files per tenant, streamed in and out."""
+
+    def begin(self, tenant: str, *, most_bytes: int) -> FileWriter:
+        """Begin a new file."""
+        ...
+
+    def on_disk(self, tenant: str, file: str) -> AbstractContextManager[Path]:
+        """A path under which another program can read it, while the context is open.
+
+        Raises:
+            FileNotFoundError: There is none.
+        """
+        ...
+
+    def read(self, tenant: str, file: str) -> AsyncIterator[bytes]:
+        """Its content in pieces; raises as `on_disk`."""
+        ...
+
+    async def delete(self, tenant: str, file: str) -> bool:
+        """Delete it; False if there is none."""
         ...

@@ -25,7 +25,7 @@ from planwerk.documents.parsed import ParsedDocument
 from planwerk.documents.parsing import Parser
 from planwerk.storage.folder_files import FolderFiles
 from planwerk.storage.in_memory.knowledge import InMemoryKnowledge
-from planwerk.workspace.file_store import FileTooLarge
+from planwerk.workspace.files import FileTooLarge
 
 
 class CountingParser(Parser):

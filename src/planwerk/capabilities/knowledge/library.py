@@ -33,7 +33,8 @@ from planwerk.capabilities.knowledge.ports import (
 )
 from planwerk.documents.parsers.decoding import clean
 from planwerk.workflow.ids import new_id
-from planwerk.workspace.file_store import FileStore, StoredFile
+from planwerk.workspace.files import StoredFile
+from planwerk.workspace.ports import FileStore
 
 LONGEST_NAME: Final = 120
 LONGEST_DOCUMENT_NAME: Final = 400
