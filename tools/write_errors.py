@@ -70,6 +70,14 @@ WITHOUT_CLASS: Final = {
         "validation_failed": (422, "Fields are missing or wrong; `errors` names each."),
         "wrong_host": (421, "A server on loopback was asked for under a foreign name."),
     },
+    "capabilities": {
+        "ingestion_failed": (
+            500,
+            "A document could not be read for a reason that is none of its own; its row says so.",
+        ),
+        "original_missing": (404, "The file of a document is not there any more; its row says so."),
+        "rerank_failed": (502, "A warning: passages found stay in the order of the search, as a reranker failed."),
+    },
     "runtime": {
         "cancelled": (409, "A step was cancelled with its run."),
         "run_stopped": (409, "Somebody stopped the run."),
