@@ -11,7 +11,8 @@ import planwerk
 
 PUBLIC = [
     *(
-        "Agent",
+        "AccessChecker",
+    "Agent",
         "AgentConfig",
         "AgentInTheLoop",
         "Capability",
