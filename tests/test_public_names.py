@@ -12,7 +12,7 @@ import planwerk
 PUBLIC = [
     *(
         "AccessChecker",
-    "Agent",
+        "Agent",
         "AgentConfig",
         "AgentInTheLoop",
         "Capability",
